@@ -85,7 +85,10 @@ export interface OpenLogOptions {
    */
   readonly isWholeRecord: (line: Uint8Array) => boolean;
   /** Where the bytes of a cut tail are kept before it is cut. */
-  readonly setAside: (cut: { readonly bytes: Uint8Array; readonly fromByte: number }) => Promise<void>;
+  readonly setAside: (cut: {
+    readonly bytes: Uint8Array;
+    readonly fromByte: number;
+  }) => Promise<void>;
   /**
    * "in-place": the last holder is provably gone, nothing else can still write.
    * "fresh-inode": it may still be alive; the name is moved to a fresh copy and its late records are carried over.

@@ -42,7 +42,9 @@ export interface FsOps {
   unlink(path: string): Promise<void>;
   mkdir(path: string): Promise<void>;
   /** Names in a folder, unordered. */
-  readdir(path: string): Promise<readonly { readonly name: string; readonly kind: FileStat["kind"] }[]>;
+  readdir(
+    path: string,
+  ): Promise<readonly { readonly name: string; readonly kind: FileStat["kind"] }[]>;
   /** Does not follow a symbolic link. */
   lstat(path: string): Promise<FileStat | "absent">;
   /**

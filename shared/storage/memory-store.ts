@@ -76,9 +76,10 @@ class MemoryStore implements ObjectStore {
 
   async openLog(key: Key, options: OpenLogOptions): Promise<LogFile> {
     assertKeyForWriting(key);
-    const found = this.#entries.get(key) ?? this.#put(key, new Uint8Array());
+    const there = this.#entries.get(key);
+    const found = there ?? this.#put(key, new Uint8Array());
     const tailRepair = await this.#repairTail(key, found, options);
-    const entry = this.#takeOver(key, found, options);
+    const entry = there === undefined ? found : this.#takeOver(key, found, options);
     return new MemoryLog(key, entry, tailRepair, {
       leadsTo: () => this.#entries.get(key) === entry,
       setBytes: (bytes) => this.#setBytes(entry, bytes),
@@ -109,7 +110,7 @@ class MemoryStore implements ObjectStore {
   }
 
   #takeOver(key: Key, entry: Entry, options: OpenLogOptions): Entry {
-    if (options.takeOver === "in-place" || entry.bytes.length === 0) return entry;
+    if (options.takeOver === "in-place") return entry;
     const superseded = supersededKey(key, options.takeOver.token);
     // The same token twice: this holder took the log over before and only opens it again.
     if (this.#entries.has(superseded)) return entry;

@@ -39,10 +39,14 @@ export interface StoreTraits {
   readonly tornTailPossible: boolean;
   /** What an acknowledged write survives. */
   readonly survives: "nothing" | "process-kill" | "power-loss" | "lost-machine";
-  /** For whom `replace` with an etag is decided at the very moment of the write. */
+  /**
+   * For whom `replace` with an etag is decided at the very moment of the write. Whoever is outside can still be
+   * overwritten between the last look at the stored bytes and the write.
+   */
   readonly replaceIsConditionalFor: "this-process" | "this-host" | "all-clients";
   /** For whom `replace` with "absent" is decided at the very moment of the write. */
   readonly createIsConditionalFor: "this-process" | "this-host" | "all-clients";
+  /** `remove` looks at the stored bytes; for whom that holds at the very moment is as for `replace` with an etag. */
   readonly removeIsConditional: boolean;
   readonly listFollowsWrites: boolean;
   /** A lease can tell whether its holder's process is alive. */
@@ -61,6 +65,7 @@ export interface ObjectStore {
    * `expected` an etag: only if the stored bytes are still those; see traits for whom that holds.
    * Errors: LastgoodError with storage-full, read-only, not-permitted, busy, cross-device, io-failed …
    * Guarantee: "written" is on the device (traits.survives); after an error or "conflict" nothing has changed.
+   * "in-doubt": the bytes may be there, and may yet appear or, after a power loss, go again.
    */
   replace(key: Key, bytes: Uint8Array, expected: Etag | "absent"): Promise<WriteOutcome>;
 
@@ -70,7 +75,11 @@ export interface ObjectStore {
   /** Removes an object only if its bytes are still those of `expected`. */
   remove(key: Key, expected: Etag): Promise<RemoveOutcome>;
 
-  /** Opens a log for appending; see LogFile. The caller holds the lease of the log. */
+  /**
+   * Opens a log for appending, made if it is not there; see LogFile. The caller holds the lease of the log.
+   *
+   * Errors: lease-lost when somebody else writes to it or has taken it over under a later token.
+   */
   openLog(key: Key, options: OpenLogOptions): Promise<LogFile>;
 
   /** Reads a log from a byte position on, in chunks. Yields nothing for a log that is not there. */
@@ -84,19 +93,21 @@ export interface OpenLogOptions {
    * since it ends with its own brace; a bare number would not.
    */
   readonly isWholeRecord: (line: Uint8Array) => boolean;
-  /** Where the bytes of a cut tail are kept before it is cut. */
+  /** Where the bytes of a cut tail are kept, on the device when it resolves: only then the tail is cut. */
   readonly setAside: (cut: {
     readonly bytes: Uint8Array;
     readonly fromByte: number;
   }) => Promise<void>;
   /**
-   * "in-place": the last holder is provably gone, nothing else can still write.
+   * "in-place": the last holder is provably gone, nothing else can still write. A take-over that it began and did
+   * not finish is gone on with.
    * "fresh-inode": it may still be alive; the name is moved to a fresh copy and its late records are carried over.
+   * `token` is that of our lease. Under a token that has taken the log over before, this is "in-place".
    */
   readonly takeOver: "in-place" | { readonly kind: "fresh-inode"; readonly token: number };
 }
 
-/** What opening had to do to the last line. */
+/** What opening had to do to the last line; positions are those in the file as it was found. */
 export type TailRepair =
   | { readonly kind: "none" }
   | { readonly kind: "cut"; readonly fromByte: number; readonly bytes: number }
@@ -111,12 +122,18 @@ export type AppendOutcome =
 /**
  * One log, open for appending by the holder of its lease.
  *
- * Guarantee: "appended" bytes are on the device and in the file that the name leads to.
+ * Guarantee: "appended" bytes are on the device and in the file that the name leads to, whoever takes it over later.
  * After "displaced", "in-doubt" or an error the handle is of no more use: reopen, which repairs the tail.
  */
 export interface LogFile {
   readonly tailRepair: TailRepair;
   readonly sizeBytes: number;
+  /**
+   * Adds whole lines, each with its `\n`, and syncs them: a whole group of records at a time. One call at a time.
+   *
+   * Errors: storage-full, io-failed … when the write was refused: of these records some may be in the log.
+   * writer-stopped when an earlier call ended in anything but "appended".
+   */
   append(bytes: Uint8Array): Promise<AppendOutcome>;
   close(): Promise<void>;
 }

@@ -1,0 +1,125 @@
+import { LastgoodError } from "../../base/errors.js";
+import { limits } from "../../base/limits.js";
+import type { OpenLogOptions, TailRepair } from "../../storage/object-store.js";
+import { lostTheLog } from "../../storage/refusals.js";
+import { judgeTail, lineEnd } from "../../storage/tail.js";
+import type { Disk } from "./disk.js";
+import type { OpenFile } from "./fs-ops.js";
+import { identityAt, type Place } from "./stage-file.js";
+import { appendAll, readRange, usingFile } from "./whole-file.js";
+
+/**
+ * Makes sure that the log ends with `\n`, so that no record is ever glued to a cut one.
+ *
+ * Guarantee: the bytes that are cut were set aside before; a whole record that lacks only its `\n` keeps all its
+ * bytes. Nothing is synced here: the caller does that before it lets anybody append.
+ */
+export async function repairTail(
+  disk: Disk,
+  log: Place,
+  file: OpenFile,
+  options: OpenLogOptions,
+): Promise<TailRepair> {
+  const { sizeBytes } = await file.stat();
+  const lastLine = await readLastLine(file, log.path, sizeBytes);
+  const tail = judgeTail(lastLine, sizeBytes, options.isWholeRecord);
+  if (tail.kind === "ended") return { kind: "none" };
+  if (tail.kind === "line-end-missing") {
+    await appendAll(file, Uint8Array.of(lineEnd));
+    return { kind: "line-ended", atByte: sizeBytes };
+  }
+  await disk.atCrashPoint("open log: about to set aside");
+  await options.setAside({ bytes: tail.bytes, fromByte: tail.fromByte }); // first, or the bytes could be lost
+  await disk.atCrashPoint("open log: about to cut");
+  await cutFile(disk, log, file, sizeBytes, tail.fromByte);
+  await disk.atCrashPoint("open log: cut");
+  return { kind: "cut", fromByte: tail.fromByte, bytes: tail.bytes.length };
+}
+
+async function cutFile(
+  disk: Disk,
+  log: Place,
+  file: OpenFile,
+  expectedBytes: number,
+  toByte: number,
+): Promise<void> {
+  const { identity } = await file.stat();
+  const cutter = await disk.fs.open(log.path, { kind: "cut" });
+  await usingFile(cutter, async () => {
+    const found = await cutter.stat();
+    // Another file, or another size: somebody else writes here, and the cut would take their record with it.
+    if (found.identity !== identity || found.sizeBytes !== expectedBytes)
+      throw lostTheLog(log.path);
+    await cutter.truncate(toByte);
+  });
+}
+
+/** The bytes after the last `\n`. LastgoodError limit-exceeded when they are more than a tail can be. */
+export async function readLastLine(
+  file: OpenFile,
+  path: string,
+  sizeBytes: number,
+): Promise<Uint8Array> {
+  const start = await endOfLastLine(file, sizeBytes);
+  const lengthBytes = sizeBytes - start;
+  if (lengthBytes <= limits.logTailBytesMax) return await readRange(file, start, sizeBytes);
+  throw new LastgoodError(
+    "limit-exceeded",
+    `The last line of ${path} has ${lengthBytes} bytes without a line end, more than the ` +
+      `${limits.logTailBytesMax} bytes a cut record may have. Nothing was changed. Inspect the file: it is probably no log.`,
+    { subject: path },
+  );
+}
+
+/** Position right after the last `\n` before `sizeBytes`; 0 when there is none. Reads backwards from the end. */
+export async function endOfLastLine(file: OpenFile, sizeBytes: number): Promise<number> {
+  for (let end = sizeBytes; end > 0; ) {
+    const start = Math.max(0, end - limits.readChunkBytes);
+    const at = (await readRange(file, start, end)).lastIndexOf(lineEnd);
+    if (at >= 0) return start + at + 1;
+    end = start;
+  }
+  return 0;
+}
+
+/** How far two files are the same: in bytes, and up to the last `\n` within those. */
+export async function commonLines(
+  a: OpenFile,
+  b: OpenFile,
+): Promise<{ readonly bytes: number; readonly linesEnd: number }> {
+  let linesEnd = 0;
+  for (let at = 0; ; ) {
+    const left = await readRange(a, at, at + limits.readChunkBytes);
+    const right = await readRange(b, at, at + limits.readChunkBytes);
+    const same = commonLength(left, right);
+    const lastEnd = left.subarray(0, same).lastIndexOf(lineEnd);
+    if (lastEnd >= 0) linesEnd = at + lastEnd + 1;
+    at += same;
+    if (same < limits.readChunkBytes) return { bytes: at, linesEnd };
+  }
+}
+
+function commonLength(a: Uint8Array, b: Uint8Array): number {
+  const shorter = Math.min(a.length, b.length);
+  if (Buffer.compare(a.subarray(0, shorter), b.subarray(0, shorter)) === 0) return shorter;
+  let at = 0;
+  while (a[at] === b[at]) at += 1;
+  return at;
+}
+
+/** The log open for appending, made when it is not there. LastgoodError not-a-file for anything but a file. */
+export async function openLogHandle(disk: Disk, log: Place): Promise<OpenFile> {
+  const file = await disk.fs.open(log.path, { kind: "append-create" });
+  if ((await file.stat()).kind === "file") return file;
+  await file.close();
+  throw new LastgoodError(
+    "not-a-file",
+    `${log.path} is not a plain file, so nothing is appended to it. Choose another name for the log.`,
+    { subject: log.path },
+  );
+}
+
+/** Whether the name still leads to the file that we hold open. */
+export async function leadsTo(disk: Disk, path: string, identity: string): Promise<boolean> {
+  return (await identityAt(disk, path)) === identity;
+}

@@ -1,5 +1,5 @@
 /** The impure small things that all other code takes as arguments: time, randomness, hashes, processes. */
-import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { hash, randomBytes, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -33,7 +33,7 @@ export function randomFraction(): number {
 
 /** 64 lower-case hex digits. */
 export function sha256Hex(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }
 
 export interface ProcessIdentity {

@@ -16,7 +16,7 @@ export async function appendSome(file: OpenFile, bytes: Uint8Array): Promise<num
   return count;
 }
 
-/** Reads a file to its end, which may move while we read. LastgoodError limit-exceeded beyond `bytesMax`. */
+/** Reads a file of about `sizeBytes` to its end, which may move while we read. LastgoodError limit-exceeded beyond `bytesMax`. */
 export async function readWhole(
   file: OpenFile,
   path: string,

@@ -98,15 +98,16 @@ class MemoryStore implements ObjectStore {
     const size = entry.bytes.length;
     const tail = judgeTail(lastLineOf(entry.bytes), size, options.isWholeRecord);
     if (tail.kind === "ended") return { kind: "none" };
-    if (tail.kind === "line-end-missing") {
-      this.#setBytes(entry, joined(entry.bytes, Uint8Array.of(lineEnd)));
-      return { kind: "line-ended", atByte: size };
-    }
-    await options.setAside({ bytes: tail.bytes.slice(), fromByte: tail.fromByte });
+    const isCut = tail.kind === "cut";
+    const cut = isCut ? tail : { fromByte: tail.endByte, bytes: tail.debris };
+    if (cut.bytes.length > 0) await options.setAside({ ...cut, bytes: cut.bytes.slice() });
     // Whoever appended while the bytes were being set aside would lose their record to the cut.
     if (entry.bytes.length !== size) throw lostTheLog(key);
-    this.#setBytes(entry, entry.bytes.slice(0, tail.fromByte));
-    return { kind: "cut", fromByte: tail.fromByte, bytes: tail.bytes.length };
+    const kept = entry.bytes.slice(0, cut.fromByte);
+    this.#setBytes(entry, isCut ? kept : joined(kept, Uint8Array.of(lineEnd)));
+    return cut.bytes.length > 0
+      ? { kind: "cut", fromByte: cut.fromByte, bytes: cut.bytes.length }
+      : { kind: "line-ended", atByte: cut.fromByte };
   }
 
   #takeOver(key: Key, entry: Entry, options: OpenLogOptions): Entry {

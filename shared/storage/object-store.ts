@@ -110,6 +110,7 @@ export interface OpenLogOptions {
 /** What opening had to do to the last line; positions are those in the file as it was found. */
 export type TailRepair =
   | { readonly kind: "none" }
+  /** If what stands before the cut is a whole record (only NULs were cut behind it), it got its `\n`. */
   | { readonly kind: "cut"; readonly fromByte: number; readonly bytes: number }
   | { readonly kind: "line-ended"; readonly atByte: number };
 

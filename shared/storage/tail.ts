@@ -2,8 +2,16 @@
 export type TailState =
   /** Empty, or ends with `\n`. */
   | { readonly kind: "ended" }
-  /** The last line is a whole record that only lacks its `\n`. */
-  | { readonly kind: "line-end-missing" }
+  /**
+   * The last line is a whole record that lacks its `\n`. `debris` are the NULs behind it, if any: a power loss can
+   * keep the new size of a file and lose the byte that was written there, the very `\n` for example.
+   */
+  | {
+      readonly kind: "line-end-missing";
+      readonly record: Uint8Array;
+      readonly endByte: number;
+      readonly debris: Uint8Array;
+    }
   /** The last line is cut; `bytes` begin right after the last `\n`. */
   | { readonly kind: "cut"; readonly fromByte: number; readonly bytes: Uint8Array };
 
@@ -19,7 +27,12 @@ export function judgeTail(
   isWholeRecord: (line: Uint8Array) => boolean,
 ): TailState {
   if (lastLine.length === 0) return { kind: "ended" };
-  if (isWholeRecord(lastLine)) return { kind: "line-end-missing" };
+  const recordBytes = lastLine.findLastIndex((byte) => byte !== 0) + 1;
+  const record = lastLine.subarray(0, recordBytes);
+  if (recordBytes > 0 && isWholeRecord(record)) {
+    const debris = lastLine.subarray(recordBytes);
+    return { kind: "line-end-missing", record, endByte: sizeBytes - debris.length, debris };
+  }
   return { kind: "cut", fromByte: sizeBytes - lastLine.length, bytes: lastLine };
 }
 

@@ -400,6 +400,23 @@ function tailTests({ open }: ObjectStoreUnderTest) {
     await log.close();
   });
 
+  test("of a whole record with NULs in place of its line end only the NULs are cut", async () => {
+    const store = await open();
+    await plant(store, key, utf8('{"id":1}\n{"id":2}\0\0'));
+    const aside: unknown[] = [];
+    const log = await store.openLog(
+      key,
+      logOptions({
+        setAside: async ({ bytes, fromByte }) => void aside.push([...bytes, fromByte]),
+      }),
+    );
+    expect(aside).toEqual([[0, 0, 17]]);
+    expect(log.tailRepair).toEqual({ kind: "cut", fromByte: 17, bytes: 2 });
+    expect(await log.append(utf8('{"id":3}\n'))).toEqual({ kind: "appended", endByte: 27 });
+    expect(await textOfLog(store, key)).toBe('{"id":1}\n{"id":2}\n{"id":3}\n');
+    await log.close();
+  });
+
   test("a log that ends with a line end is left alone, whatever its last line is", async () => {
     const store = await open();
     await plant(store, key, utf8("not a record\n"));

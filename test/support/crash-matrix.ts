@@ -9,6 +9,7 @@ import type { Change, DiskState } from "./disk-state.js";
 import {
   anyDevice,
   type DevicePromises,
+  type Fault,
   FaultFs,
   type LeftToChance,
   type PendingChange,
@@ -21,6 +22,8 @@ export interface CrashSequence {
   readonly promise: string;
   readonly before: DiskState;
   readonly device?: DevicePromises;
+  /** Besides the power loss, for sequences that go on after a refusal. */
+  readonly faults?: readonly Fault[];
   /**
    * The steps under test. `acknowledge` marks what a caller was told is safe; it counts only while power is on.
    * Whatever it throws after the power loss is of no interest.
@@ -76,7 +79,7 @@ export async function crashMatrix(sequence: CrashSequence): Promise<MatrixCount>
 }
 
 async function countPoints(sequence: CrashSequence, promises: DevicePromises): Promise<number> {
-  const fs = new FaultFs(sequence.before, [], promises);
+  const fs = new FaultFs(sequence.before, sequence.faults ?? [], promises);
   // Run to its end first: a sequence that fails without any crash would make every judgement below worthless.
   await sequence.act(fs, () => undefined);
   return fs.changeCount;

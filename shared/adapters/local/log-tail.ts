@@ -2,7 +2,7 @@ import { LastgoodError } from "../../base/errors.js";
 import { limits } from "../../base/limits.js";
 import type { OpenLogOptions, TailRepair } from "../../storage/object-store.js";
 import { lostTheLog } from "../../storage/refusals.js";
-import { judgeTail, lineEnd } from "../../storage/tail.js";
+import { judgeTail, lineEnd, type TailState } from "../../storage/tail.js";
 import type { Disk } from "./disk.js";
 import type { OpenFile } from "./fs-ops.js";
 import { identityAt, type Place } from "./stage-file.js";
@@ -23,17 +23,45 @@ export async function repairTail(
   const { sizeBytes } = await file.stat();
   const lastLine = await readLastLine(file, log.path, sizeBytes);
   const tail = judgeTail(lastLine, sizeBytes, options.isWholeRecord);
-  if (tail.kind === "ended") return { kind: "none" };
-  if (tail.kind === "line-end-missing") {
-    await appendAll(file, Uint8Array.of(lineEnd));
-    return { kind: "line-ended", atByte: sizeBytes };
+  switch (tail.kind) {
+    case "ended":
+      return { kind: "none" };
+    case "cut":
+      return await setAsideAndCut(disk, log, file, tail, options);
+    case "line-end-missing": {
+      const repair = await cutDebris(disk, log, file, tail, options);
+      await appendAll(file, Uint8Array.of(lineEnd));
+      return repair ?? { kind: "line-ended", atByte: tail.endByte };
+    }
   }
+}
+
+type Missing = Extract<TailState, { kind: "line-end-missing" }>;
+
+async function cutDebris(
+  disk: Disk,
+  log: Place,
+  file: OpenFile,
+  { endByte, debris }: Missing,
+  options: OpenLogOptions,
+): Promise<TailRepair | undefined> {
+  if (debris.length === 0) return undefined;
+  return await setAsideAndCut(disk, log, file, { fromByte: endByte, bytes: debris }, options);
+}
+
+async function setAsideAndCut(
+  disk: Disk,
+  log: Place,
+  file: OpenFile,
+  { fromByte, bytes }: { readonly fromByte: number; readonly bytes: Uint8Array },
+  options: OpenLogOptions,
+): Promise<TailRepair> {
   await disk.atCrashPoint("open log: about to set aside");
-  await options.setAside({ bytes: tail.bytes, fromByte: tail.fromByte }); // first, or the bytes could be lost
+  await options.setAside({ bytes, fromByte }); // first, or the bytes could be lost
   await disk.atCrashPoint("open log: about to cut");
-  await cutFile(disk, log, file, sizeBytes, tail.fromByte);
+  await cutFile(disk, log, file, fromByte + bytes.length, fromByte);
   await disk.atCrashPoint("open log: cut");
-  return { kind: "cut", fromByte: tail.fromByte, bytes: tail.bytes.length };
+  return { kind: "cut", fromByte, bytes: bytes.length };
 }
 
 async function cutFile(

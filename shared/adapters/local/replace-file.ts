@@ -7,7 +7,7 @@ import { errnoOf } from "./open-flags.js";
 import {
   discard,
   folderSynced,
-  identityAt,
+  identityIfKnown,
   linkStaged,
   type Place,
   type StagedFile,
@@ -107,8 +107,8 @@ async function renameOver(
       await disk.fs.rename(staged.path, target);
       return "renamed";
     } catch (error) {
-      if ((await identityAt(disk, target)) === staged.identity) return "renamed";
-      if ((await identityAt(disk, staged.path)) !== staged.identity) return "unknown";
+      if ((await identityIfKnown(disk, target)) === staged.identity) return "renamed";
+      if ((await identityIfKnown(disk, staged.path)) !== staged.identity) return "unknown";
       if (!mayPass(disk, error) || attempt >= limits.renameAttemptsMax) throw error;
       await disk.pause(limits.renamePauseMs * attempt);
     }

@@ -78,21 +78,22 @@ export async function linkStaged(
     await disk.fs.link(staged.path, target.path);
     return "linked";
   } catch (error) {
-    if ((await identityAt(disk, target.path)) === staged.identity) return "linked";
+    if ((await identityIfKnown(disk, target.path)) === staged.identity) return "linked";
     if (errnoOf(error) === "EEXIST") return "exists";
     const attempt = { doing: "create", path: target.path, stillTrue: "Nothing was created." };
     throw explainLinkErrno(error, attempt);
   }
 }
 
-/** Identity of the file under a path; "unknown" when even that cannot be asked. */
+/** Identity of the file under a path, or "absent". */
 export async function identityAt(disk: Disk, path: string): Promise<string> {
-  try {
-    const found = await disk.fs.lstat(path);
-    return found === "absent" ? "absent" : found.identity;
-  } catch {
-    return "unknown";
-  }
+  const found = await disk.fs.lstat(path);
+  return found === "absent" ? "absent" : found.identity;
+}
+
+/** The same while a refusal is being looked into: a second refusal must not cover the first. */
+export async function identityIfKnown(disk: Disk, path: string): Promise<string> {
+  return await identityAt(disk, path).catch(() => "unknown");
 }
 
 /** Whether the folder's entries are on the device; where a folder cannot be synced at all, the traits say so. */

@@ -26,7 +26,7 @@ import {
   repairTail,
 } from "./log-tail.js";
 import { errnoOf } from "./open-flags.js";
-import { discard, identityAt } from "./stage-file.js";
+import { discard, identityAt, identityIfKnown } from "./stage-file.js";
 import {
   fenceEarlier,
   type LogPaths,
@@ -174,7 +174,7 @@ async function moveName(disk: Disk, paths: LogPaths, fresh: OpenFile): Promise<v
     await disk.fs.rename(paths.fresh, paths.log.path);
   } catch (error) {
     // A network file system may do it, lose the answer and refuse its own repetition.
-    if (await leadsTo(disk, paths.log.path, identity)) return;
+    if ((await identityIfKnown(disk, paths.log.path)) === identity) return;
     // Our copy was taken away: a later token is here. The old file's second name is theirs to settle.
     if (errnoOf(error) === "ENOENT") throw lostTheLog(paths.log.path);
     throw error;
@@ -202,12 +202,14 @@ async function carryOver(
     await options.setAside({ bytes: tail.bytes, fromByte: tail.fromByte });
     return { kind: "cut", fromByte: tail.fromByte, bytes: tail.bytes.length };
   }
+  if (tail.debris.length > 0) {
+    await options.setAside({ bytes: tail.debris, fromByte: tail.endByte });
+  }
   // Carried before, with its line end, by an attempt that stopped later: once is enough.
-  const next =
-    common.bytes === sizeBytes ? await readRange(to, sizeBytes, sizeBytes + 1) : undefined;
-  if (next?.[0] === lineEnd) return { kind: "none" };
-  const atByte = (await to.stat()).sizeBytes + lastLine.length;
-  await appendAll(to, lastLine);
+  const next = await readRange(to, tail.endByte, tail.endByte + 1);
+  if (common.bytes >= tail.endByte && next[0] === lineEnd) return { kind: "none" };
+  const atByte = (await to.stat()).sizeBytes + tail.record.length;
+  await appendAll(to, tail.record);
   await appendAll(to, Uint8Array.of(lineEnd));
   return { kind: "line-ended", atByte };
 }

@@ -1,0 +1,76 @@
+/**
+ * Every bound of the product, with its unit and its reason. A limit that bites is said in the report,
+ * never silent.
+ */
+export const limits = {
+  /** Update ids kept in a document. A retry older than this many updates is no longer protected. */
+  ledgerWindowCount: 64,
+  /** Characters of one update id. The window is read with every document, so an id must stay small. */
+  updateIdLengthMax: 512,
+  /** Kept versions beside a run document. At 4 KB a document this is a quarter of a megabyte. */
+  keptVersionsCount: 64,
+  /** Times an update starts again after losing a race, before the caller is told. */
+  updateAttemptsMax: 64,
+  /** Milliseconds. Longest pause between two attempts of an update; jitter is drawn below it. */
+  updatePauseMsMax: 40,
+  /** Kept versions one update removes at most, so that a lowered keptVersionsCount does not stall a single writer. */
+  prunedPerUpdateMax: 16,
+  /** Leftover claims of stopped writers one update sets aside at most, for the same reason. */
+  claimsSetAsidePerUpdateMax: 16,
+  /** Times the keeping of one version is tried again after a lost reply, before it is called in doubt. */
+  keepAttemptsMax: 4,
+  /** Changed places named in one answer about stale inputs; a reader needs the first few, not a million. */
+  changedPathsMax: 1_000,
+  /** Milliseconds a lease lasts unless renewed. Long enough for a slow sync, short enough for a waiting person. */
+  leaseDurationMs: 30_000,
+  /** Milliseconds two clocks may differ before we stop believing an expiry. */
+  clockSkewMsMax: 2_000,
+  /** Milliseconds an intent without outcome counts as in flight rather than in doubt. */
+  inFlightGraceMs: 60_000,
+  /** Bytes of a key. The smallest bound among the stores: a bucket takes 1,024. */
+  keyBytesMax: 1024,
+  /** Bytes of one segment of a key. What the common file systems take as one name. */
+  keySegmentBytesMax: 255,
+  /** Bytes of the last segment of a key we write. Leaves room for `.<name>.<random>.tmp` and the other neighbours. */
+  writtenNameBytesMax: 200,
+  /** Bytes of one object read or written whole. Logs are read in chunks and have no such bound. */
+  objectBytesMax: 512 * 1024 * 1024,
+  /** Bytes of the last line of a log that may be cut when it is opened for writing. A longer one needs a person. */
+  logTailBytesMax: 128 * 1024 * 1024,
+  /** Attempts of one rename on Windows, where a virus scanner may hold the target for a moment. */
+  renameAttemptsMax: 10,
+  /** Milliseconds between two such attempts, times the number of the attempt: at most about a second in all. */
+  renamePauseMs: 20,
+  /** Entries one listing of a folder or prefix returns at most. */
+  listCountMax: 100_000,
+  /** Bytes. A document above this is not diagnosed whole, and the report says so. */
+  documentBytesMax: 100 * 1024 * 1024,
+  /** Bytes of document contents held at once for rules that compare documents. Beyond it a rule says "not checked". */
+  evidenceBytesHeldMax: 512 * 1024 * 1024,
+  /** Bytes of one log line held for damage analysis. A longer line is still checked and its fields still read. */
+  logLineBytesHeldMax: 4 * 1024 * 1024,
+  /** Bytes read from a file at a time. */
+  readChunkBytes: 512 * 1024,
+  /** Bytes of one captured field of a record. A longer value cannot be an id or a phase. */
+  capturedFieldBytesMax: 4 * 1024,
+  /** Notes (offsets of odd bytes, duplicate keys …) kept per file; the count goes on beyond it. */
+  scanNotesMax: 1_000,
+  /** Bytes of one object key held for paths and duplicate checks. A longer key is shown cut, and not compared. */
+  keyBytesHeldMax: 64 * 1024,
+  /** Nesting levels. Beyond this a document is answered, and called too deep to show. */
+  depthShownMax: 10_000,
+  /** Keys per object looked at for duplicates. */
+  objectKeysTrackedMax: 1_000_000,
+  /** Findings of one kind in one file that are listed one by one; the rest is counted in the last of them. */
+  findingsPerKindAndFileMax: 1_000,
+  /** Items of one log followed at once. Beyond it the log is reported as only partly followed. */
+  logItemsMax: 5_000_000,
+  /** Files of one scan. */
+  scanFilesMax: 200_000,
+  /** Folder levels below a root. Deeper folders are skipped and counted. */
+  scanDepthMax: 64,
+  /** Milliseconds between two looks at a file that may still be being written. */
+  secondLookMs: 200,
+  /** Bytes of a small file (lock, lease, context) read for its facts. */
+  smallFileBytesMax: 1024 * 1024,
+} as const;

@@ -72,12 +72,12 @@ export function stagedName(name: string, random: string): string {
   return `.${name}.${random}.tmp`;
 }
 
-/** The name of the fresh copy a take-over of a log makes before it moves it over the log's name. */
-export function takeOverName(name: string, token: number): string {
-  return `.${name}.take-over-${token}.tmp`;
+/** The name of a fresh copy that a take-over of a log makes before it moves it over the log's name. */
+export function takeOverName(name: string, token: number, random: string): string {
+  return `.${name}.take-over-${token}-${random}.tmp`;
 }
 
-const stagedShape = /^\..+\.(?:[0-9a-f]{16}|take-over-[0-9]+)\.tmp$/s;
+const stagedShape = /^\..+\.(?:take-over-[0-9]+-)?[0-9a-f]{16}\.tmp$/s;
 
 export function isStagedName(name: string): boolean {
   return stagedShape.test(name);

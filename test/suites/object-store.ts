@@ -213,7 +213,10 @@ function keyTests({ open }: ObjectStoreUnderTest) {
 
   test("nothing can be stored under the name of a staged file, since no listing would show it", async () => {
     const store = await open();
-    const names = ["runs/.a.json.0123456789abcdef.tmp", ".log.jsonl.take-over-5.tmp"];
+    const names = [
+      "runs/.a.json.0123456789abcdef.tmp",
+      ".log.jsonl.take-over-5-0123456789abcdef.tmp",
+    ];
     for (const key of names) {
       await expect(store.replace(key, utf8("1"), "absent")).rejects.toMatchObject({
         code: "name-rejected",

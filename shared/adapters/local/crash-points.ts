@@ -12,12 +12,12 @@ export const crashPoints = [
   "open log: about to set aside",
   "open log: about to cut",
   "open log: cut",
-  "take-over: about to copy",
+  "take-over: begun",
   "take-over: copied",
   "take-over: old file kept",
   "take-over: moved",
-  "take-over: about to carry over",
-  "take-over: carried over",
+  "take-over: completed",
+  "take-over: moved again",
   "take-over: finished",
 ] as const;
 

@@ -100,7 +100,7 @@ export async function readLastLine(
 }
 
 /** Position right after the last `\n` before `sizeBytes`; 0 when there is none. Reads backwards from the end. */
-export async function endOfLastLine(file: OpenFile, sizeBytes: number): Promise<number> {
+async function endOfLastLine(file: OpenFile, sizeBytes: number): Promise<number> {
   for (let end = sizeBytes; end > 0; ) {
     const start = Math.max(0, end - limits.readChunkBytes);
     const at = (await readRange(file, start, end)).lastIndexOf(lineEnd);
@@ -108,31 +108,6 @@ export async function endOfLastLine(file: OpenFile, sizeBytes: number): Promise<
     end = start;
   }
   return 0;
-}
-
-/** How far two files are the same: in bytes, and up to the last `\n` within those. */
-export async function commonLines(
-  a: OpenFile,
-  b: OpenFile,
-): Promise<{ readonly bytes: number; readonly linesEnd: number }> {
-  let linesEnd = 0;
-  for (let at = 0; ; ) {
-    const left = await readRange(a, at, at + limits.readChunkBytes);
-    const right = await readRange(b, at, at + limits.readChunkBytes);
-    const same = commonLength(left, right);
-    const lastEnd = left.subarray(0, same).lastIndexOf(lineEnd);
-    if (lastEnd >= 0) linesEnd = at + lastEnd + 1;
-    at += same;
-    if (same < limits.readChunkBytes) return { bytes: at, linesEnd };
-  }
-}
-
-function commonLength(a: Uint8Array, b: Uint8Array): number {
-  const shorter = Math.min(a.length, b.length);
-  if (Buffer.compare(a.subarray(0, shorter), b.subarray(0, shorter)) === 0) return shorter;
-  let at = 0;
-  while (a[at] === b[at]) at += 1;
-  return at;
 }
 
 /** The log open for appending, made when it is not there. LastgoodError not-a-file for anything but a file. */

@@ -5,8 +5,8 @@ import type { Disk } from "./disk.js";
 import { explainErrno } from "./errno.js";
 import { leadsTo, openLogHandle, repairTail } from "./log-tail.js";
 import type { Place } from "./stage-file.js";
-import { finishTakeOver, takeOverLog } from "./take-over-log.js";
-import { decideOpening, logPaths, readTraces } from "./take-over-traces.js";
+import { takeOverLog } from "./take-over-log.js";
+import { decideOpening, readTraces } from "./take-over-traces.js";
 
 /**
  * Opens a log for appending under the lease that the caller holds.
@@ -39,10 +39,8 @@ async function open(disk: Disk, log: Place, options: OpenLogOptions): Promise<Op
   switch (opening.kind) {
     case "in-place":
       return await openInPlace(disk, log, options);
-    case "finish":
-      return await finishTakeOver(disk, logPaths(log, opening.token), options);
     case "take-over":
-      return await takeOverLog(disk, logPaths(log, opening.token), options);
+      return await takeOverLog({ disk, log, token: opening.token, options });
     case "lost":
       throw lostTheLog(log.path);
   }

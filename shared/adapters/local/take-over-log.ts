@@ -1,234 +1,255 @@
 /**
  * Taking a log over from a holder that may still be writing to it.
  *
- *   under the name      beside it                                  what is true
- *   old file            .checkpoint.jsonl.take-over-5.tmp          begun: nothing has changed for anybody
- *   old file            + checkpoint.5.superseding.jsonl           the old file has a second name, so it cannot get lost
- *   fresh copy          checkpoint.5.superseding.jsonl             moved: the old holder can confirm nothing any more
- *   fresh copy + late   checkpoint.5.superseded.jsonl              finished: what it had confirmed by then is carried over
+ *   under the name        the old file's other name           what is true
+ *   old file                                                  begun: nothing has changed for anybody
+ *   old file              checkpoint.5.superseding.jsonl      the old file cannot get lost any more
+ *   first fresh copy      checkpoint.5.superseding.jsonl      moved: the old holder can confirm nothing any more
+ *   second fresh copy     checkpoint.5.superseding.jsonl      completed: made after that, so it has all that was confirmed
+ *   second fresh copy     checkpoint.5.superseded.jsonl       finished: from here on the new holder appends
  *
- * A reader finds a file under the name at each moment. Whoever opens the log next goes on from whichever row it
- * finds. Two takers: each makes its fresh copy, then looks for later tokens and stops if it sees one, and takes
- * the copies of earlier tokens away; so an earlier one that sleeps through this finds nothing to move when it wakes.
+ * Two copies, because whatever the old holder confirmed, it confirmed before the first was moved over the name, and
+ * perhaps after the first was made. Nothing is ever added to a copy under the name before the last row, so each row
+ * can be left by a crash at any point and gone on from by anybody: the log is made anew from the old file. A reader
+ * finds one whole file under the name all the time.
+ *
+ * Two takers: each makes a fresh copy, then looks for later tokens and gives up if it sees one, then takes the fresh
+ * copies of all others away. So of two that run at once the later token wins, and an earlier one that slept through
+ * it finds nothing to move over the name when it wakes.
  */
+import { join } from "node:path";
+import { takeOverName } from "../../storage/keys.js";
 import type { OpenLogOptions, TailRepair } from "../../storage/object-store.js";
 import { lostTheLog } from "../../storage/refusals.js";
 import { judgeTail, lineEnd } from "../../storage/tail.js";
 import type { OpenedLog } from "./append-file.js";
 import type { Disk } from "./disk.js";
 import type { OpenFile } from "./fs-ops.js";
-import {
-  commonLines,
-  endOfLastLine,
-  leadsTo,
-  openLogHandle,
-  readLastLine,
-  repairTail,
-} from "./log-tail.js";
+import { openLogHandle, readLastLine } from "./log-tail.js";
 import { errnoOf } from "./open-flags.js";
-import { discard, identityAt, identityIfKnown } from "./stage-file.js";
+import { discard, identityAt, identityIfKnown, type Place } from "./stage-file.js";
 import {
-  fenceEarlier,
-  type LogPaths,
-  logPaths,
-  movedBefore,
   newestToken,
+  oldFilePaths,
   readTraces,
-  settleEarlier,
   type Trace,
+  unfinishedMove,
 } from "./take-over-traces.js";
-import { appendAll, copyRange, readRange, usingFile } from "./whole-file.js";
+import { appendAll, copyRange, usingFile } from "./whole-file.js";
 
-/**
- * Puts a fresh copy of the log under its name and carries over what reaches the old file until then.
- *
- * Guarantee: every record that the old holder has confirmed is in the log that is returned.
- * Errors: lease-lost when a later token turns up; then, and on any refusal before the name is moved, the log is
- * as it was. After a refusal behind that point the next opening goes on from there.
- */
-export async function takeOverLog(
-  disk: Disk,
-  paths: LogPaths,
-  options: OpenLogOptions,
-): Promise<OpenedLog> {
-  const fresh = await makeFresh(disk, paths);
-  try {
-    const traces = await fence(disk, paths);
-    // Opened only now: until the line above an earlier taker could still have moved the name.
-    const old = await openLogHandle(disk, paths.log);
-    return await usingFile(old, () => moveAndCarry(disk, paths, { old, fresh, traces }, options));
-  } catch (error) {
-    await fresh.close().catch(() => undefined);
-    throw error;
-  }
+export interface TakeOver {
+  readonly disk: Disk;
+  readonly log: Place;
+  readonly token: number;
+  readonly options: OpenLogOptions;
 }
 
-/** Goes on with a take-over that had moved the name and then stopped. */
-export async function finishTakeOver(
-  disk: Disk,
-  paths: LogPaths,
-  options: OpenLogOptions,
-): Promise<OpenedLog> {
-  const file = await openLogHandle(disk, paths.log);
-  try {
-    // Its own last write may be cut; the same bytes are still whole in the old file.
-    const ownRepair = await repairTail(disk, paths.log, file, options);
-    const old = await disk.fs.open(paths.superseding, { kind: "read" });
-    const carried = await usingFile(old, () => carryOver(old, file, paths.log.path, options));
-    await file.sync();
-    const traces = await readTraces(disk, paths.log);
-    return await finish(disk, paths, traces, file, ownRepair.kind === "none" ? carried : ownRepair);
-  } catch (error) {
-    await file.close().catch(() => undefined);
-    throw error;
-  }
-}
-
-interface Taking {
-  readonly old: OpenFile;
-  readonly fresh: OpenFile;
+/** A copy that is not under the name yet. */
+interface FreshCopy {
+  readonly path: string;
+  readonly file: OpenFile;
+  readonly identity: string;
+  /** What was found beside it once everybody else's copy was taken away. */
   readonly traces: readonly Trace[];
 }
 
-async function moveAndCarry(
-  disk: Disk,
-  paths: LogPaths,
-  { old, fresh, traces }: Taking,
-  options: OpenLogOptions,
-): Promise<OpenedLog> {
-  const { log } = paths;
+/**
+ * Puts a fresh copy of the log under its name, with everything in it that the old holder has confirmed. Goes on with
+ * a take-over under this or an earlier token that moved the name and then stopped.
+ *
+ * Errors: lease-lost when a later token turns up. Then, and on any refusal, nothing confirmed is lost, and the next
+ * opening goes on from wherever this one stopped.
+ */
+export async function takeOverLog(own: TakeOver): Promise<OpenedLog> {
+  let fresh = await makeFresh(own);
+  if (unfinishedMove(fresh.traces) === undefined) {
+    await closing(own, fresh, () => displaceOldHolder(own, fresh));
+    await fresh.file.close();
+    fresh = await makeFresh(own);
+  }
+  return await closing(own, fresh, async () => {
+    await claimOldFile(own, fresh.traces);
+    const tailRepair = await completeLog(own, fresh);
+    return await finish(own, fresh, tailRepair);
+  });
+}
+
+/**
+ * A fresh copy, still empty. First the copy, then the look for later tokens, then the copies of all others away: in
+ * this order the later of two takers always sees, or takes away, what the earlier one made. What it finds after that
+ * stays so: nobody with an earlier token can move the name any more.
+ */
+async function makeFresh(own: TakeOver): Promise<FreshCopy> {
+  const { disk, log, token } = own;
+  const there = await disk.fs.lstat(log.path);
+  const access = there === "absent" ? {} : { access: there.access };
+  const path = join(log.folder, takeOverName(log.name, token, disk.stagedRandom()));
+  const file = await disk.fs.open(path, { kind: "create-exclusive", ...access });
+  return await closing(own, { path, file }, async () => {
+    const { identity } = await file.stat();
+    const found = await readTraces(disk, log);
+    if (newestToken(found) > token) throw lostTheLog(log.path);
+    for (const trace of found) if (isInOurWay(trace, own, path)) await removeIfThere(disk, trace);
+    return { path, file, identity, traces: await readTraces(disk, log) };
+  });
+}
+
+/** Copies of others, which could still be moved over the name, and second names that led to nothing. */
+function isInOurWay(trace: Trace, own: TakeOver, ownPath: string): boolean {
+  if (trace.kind === "begun") return trace.path !== ownPath;
+  return trace.kind === "not-moved" && trace.token < own.token;
+}
+
+/** Moves a copy of the log over its name, after which the old holder finds another file there and stops. */
+async function displaceOldHolder(own: TakeOver, fresh: FreshCopy): Promise<void> {
+  const { disk, log } = own;
+  await disk.atCrashPoint("take-over: begun");
+  const old = await openLogHandle(disk, log);
+  const { identity, sizeBytes } = await old.stat();
   try {
-    await disk.atCrashPoint("take-over: about to copy");
-    await copyRange(old, fresh, 0, await endOfLastLine(old, (await old.stat()).sizeBytes));
-    await carryFromUnfinished(disk, paths, traces, fresh, options);
-    await fresh.sync(); // before it gets the name, or a power loss could leave an empty log there
+    await usingFile(old, async () => {
+      const lastLine = await readLastLine(old, log.path, sizeBytes);
+      await copyRange(old, fresh.file, 0, sizeBytes - lastLine.length);
+    });
+    await fresh.file.sync(); // before it gets the name, or a power loss could leave an empty log there
     await disk.atCrashPoint("take-over: copied");
-    await keepOldFile(disk, paths, old);
-    await disk.fs.syncDirectory(log.folder); // or the move could survive a power loss that this name did not
+    await keepOldFile(own, identity);
+    await disk.fs.syncDirectory(log.folder); // or the move could survive a power loss that the second name did not
     await disk.atCrashPoint("take-over: old file kept");
+    await moveOverName(own, fresh);
   } catch (error) {
-    await discard(disk, paths.superseding);
-    await discard(disk, paths.fresh);
+    // As it was: the name still leads to the old file, so its second name is not needed.
+    const isAsItWas = (await identityIfKnown(disk, log.path)) === identity;
+    if (isAsItWas) await discard(disk, oldFilePaths(log, own.token).superseding);
     throw error;
   }
-  await moveName(disk, paths, fresh); // from here on the old holder finds another file, and confirms nothing more
   await disk.atCrashPoint("take-over: moved");
-  await disk.fs.syncDirectory(log.folder); // on the device before anything is built on it
-  await disk.atCrashPoint("take-over: about to carry over");
-  const tailRepair = await carryOver(old, fresh, log.path, options);
-  await fresh.sync();
-  await disk.atCrashPoint("take-over: carried over");
-  return await finish(disk, paths, traces, fresh, tailRepair);
+  await disk.fs.syncDirectory(log.folder); // what follows holds only if the old holder stays displaced
 }
 
-async function makeFresh(disk: Disk, paths: LogPaths): Promise<OpenFile> {
-  // A copy under our own token is our own, from an attempt that failed; nobody else makes one under it.
-  await discard(disk, paths.fresh);
-  const log = await disk.fs.lstat(paths.log.path);
-  const access = log === "absent" ? {} : { access: log.access };
-  return await disk.fs.open(paths.fresh, { kind: "create-exclusive", ...access });
-}
-
-/**
- * First our own copy, then the look, then theirs away. Of two takers that run at the same time the later token goes
- * on: either the earlier one sees a trace of it, or its copy was already there to be taken away.
- */
-async function fence(disk: Disk, paths: LogPaths): Promise<readonly Trace[]> {
-  const traces = await readTraces(disk, paths.log);
-  if (newestToken(traces) > paths.token) {
-    await discard(disk, paths.fresh);
-    throw lostTheLog(paths.log.path);
-  }
-  await fenceEarlier(disk, paths, traces);
-  return await readTraces(disk, paths.log);
-}
-
-/** Late records of a take-over before ours that had moved the name and was not finished. */
-async function carryFromUnfinished(
-  disk: Disk,
-  paths: LogPaths,
-  traces: readonly Trace[],
-  fresh: OpenFile,
-  options: OpenLogOptions,
-): Promise<void> {
-  const token = movedBefore(paths.token, traces);
-  if (token === undefined) return;
-  const from = await disk.fs.open(logPaths(paths.log, token).superseding, { kind: "read" });
-  await usingFile(from, () => carryOver(from, fresh, paths.log.path, options));
-}
-
-async function keepOldFile(disk: Disk, paths: LogPaths, old: OpenFile): Promise<void> {
+async function keepOldFile({ disk, log, token }: TakeOver, identity: string): Promise<void> {
+  const { superseding } = oldFilePaths(log, token);
   try {
-    await disk.fs.link(paths.log.path, paths.superseding);
+    await disk.fs.link(log.path, superseding);
   } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error; // From an attempt of our own; the look below says of which file.
+    // There from an attempt that stopped here; the look below says whether it is the same file.
+    if (errnoOf(error) !== "EEXIST") throw error;
   }
-  const { identity } = await old.stat();
+  if ((await identityAt(disk, superseding)) === identity) return;
   // Another file came under the name while we copied: moving ours over it would lose it.
-  if ((await identityAt(disk, paths.superseding)) !== identity) throw lostTheLog(paths.log.path);
-}
-
-async function moveName(disk: Disk, paths: LogPaths, fresh: OpenFile): Promise<void> {
-  const { identity } = await fresh.stat();
-  try {
-    await disk.fs.rename(paths.fresh, paths.log.path);
-  } catch (error) {
-    // A network file system may do it, lose the answer and refuse its own repetition.
-    if ((await identityIfKnown(disk, paths.log.path)) === identity) return;
-    // Our copy was taken away: a later token is here. The old file's second name is theirs to settle.
-    if (errnoOf(error) === "ENOENT") throw lostTheLog(paths.log.path);
-    throw error;
+  if ((await identityAt(disk, superseding)) === (await identityAt(disk, log.path))) {
+    await discard(disk, superseding);
   }
+  throw lostTheLog(log.path);
 }
 
 /**
- * Adds to `to` the whole lines by which `from` is ahead. A whole record at the end that lacks only its `\n` comes
- * along and gets one; a cut record is set aside and stays behind in the old file.
+ * The old file of the take-over that moved the name, under our own token from now on: whoever moved it under another
+ * cannot finish any more, and so confirms nothing.
  */
-async function carryOver(
-  from: OpenFile,
-  to: OpenFile,
-  path: string,
-  options: OpenLogOptions,
+async function claimOldFile(
+  { disk, log, token }: TakeOver,
+  traces: readonly Trace[],
+): Promise<void> {
+  const moved = unfinishedMove(traces);
+  if (moved === undefined) throw lostTheLog(log.path); // finished by somebody else meanwhile: the log is theirs
+  if (moved.token === token) return;
+  await renameOrLose(disk, log, moved.path, oldFilePaths(log, token).superseding);
+}
+
+/** Makes the log anew from the old file, which can gain no confirmed record any more. */
+async function completeLog(own: TakeOver, fresh: FreshCopy): Promise<TailRepair> {
+  const { disk, log, token, options } = own;
+  const old = await disk.fs.open(oldFilePaths(log, token).superseding, { kind: "read" });
+  const tailRepair = await usingFile(old, () => copyWithTail(old, fresh.file, log, options));
+  await fresh.file.sync();
+  await disk.atCrashPoint("take-over: completed");
+  await moveOverName(own, fresh);
+  await disk.atCrashPoint("take-over: moved again");
+  await disk.fs.syncDirectory(log.folder); // before the next name says that the log is complete
+  return tailRepair;
+}
+
+/**
+ * Copies all whole lines. A whole record at the end that lacks only its `\n` comes along and gets one; a cut one is
+ * set aside like any cut tail, and stays in the old file too.
+ */
+async function copyWithTail(
+  old: OpenFile,
+  fresh: OpenFile,
+  log: Place,
+  { setAside, isWholeRecord }: OpenLogOptions,
 ): Promise<TailRepair> {
-  const common = await commonLines(from, to);
-  const { sizeBytes } = await from.stat();
-  const lastLine = await readLastLine(from, path, sizeBytes);
-  const linesEnd = sizeBytes - lastLine.length;
-  await copyRange(from, to, common.linesEnd, linesEnd);
-  const tail = judgeTail(lastLine, sizeBytes, options.isWholeRecord);
+  const { sizeBytes } = await old.stat();
+  const lastLine = await readLastLine(old, log.path, sizeBytes);
+  await copyRange(old, fresh, 0, sizeBytes - lastLine.length);
+  const tail = judgeTail(lastLine, sizeBytes, isWholeRecord);
   if (tail.kind === "ended") return { kind: "none" };
-  if (tail.kind === "cut") {
-    await options.setAside({ bytes: tail.bytes, fromByte: tail.fromByte });
-    return { kind: "cut", fromByte: tail.fromByte, bytes: tail.bytes.length };
+  const cut = tail.kind === "cut" ? tail : { fromByte: tail.endByte, bytes: tail.debris };
+  if (cut.bytes.length > 0) await setAside({ bytes: cut.bytes, fromByte: cut.fromByte });
+  if (tail.kind === "line-end-missing") {
+    await appendAll(fresh, tail.record);
+    await appendAll(fresh, Uint8Array.of(lineEnd));
   }
-  if (tail.debris.length > 0) {
-    await options.setAside({ bytes: tail.debris, fromByte: tail.endByte });
-  }
-  // Carried before, with its line end, by an attempt that stopped later: once is enough.
-  const next = await readRange(to, tail.endByte, tail.endByte + 1);
-  if (common.bytes >= tail.endByte && next[0] === lineEnd) return { kind: "none" };
-  const atByte = (await to.stat()).sizeBytes + tail.record.length;
-  await appendAll(to, tail.record);
-  await appendAll(to, Uint8Array.of(lineEnd));
-  return { kind: "line-ended", atByte };
+  return cut.bytes.length > 0
+    ? { kind: "cut", fromByte: cut.fromByte, bytes: cut.bytes.length }
+    : { kind: "line-ended", atByte: cut.fromByte };
 }
 
 async function finish(
-  disk: Disk,
-  paths: LogPaths,
-  traces: readonly Trace[],
-  file: OpenFile,
+  own: TakeOver,
+  { file, identity }: FreshCopy,
   tailRepair: TailRepair,
 ): Promise<OpenedLog> {
-  // Only after everything is carried and synced: this name says that nothing is due any more.
-  await disk.fs.rename(paths.superseding, paths.superseded).catch((error: unknown) => {
-    throw errnoOf(error) === "ENOENT" ? lostTheLog(paths.log.path) : error;
-  });
-  await settleEarlier(disk, paths, traces);
-  await disk.fs.syncDirectory(paths.log.folder); // or the next holder could carry over what came after us
+  const { disk, log, token } = own;
+  const { superseding, superseded } = oldFilePaths(log, token);
+  await renameOrLose(disk, log, superseding, superseded);
+  await disk.fs.syncDirectory(log.folder); // or the next holder would make the log anew, without what we append
   await disk.atCrashPoint("take-over: finished");
-  const { identity, sizeBytes } = await file.stat();
-  if (!(await leadsTo(disk, paths.log.path, identity))) throw lostTheLog(paths.log.path);
+  const { sizeBytes } = await file.stat();
+  const isOurs = (await identityAt(disk, log.path)) === identity;
+  // A later taker that has begun counts on our confirming nothing.
+  if (!isOurs || newestToken(await readTraces(disk, log)) > token) throw lostTheLog(log.path);
   return { file, identity, sizeBytes, tailRepair };
+}
+
+async function moveOverName({ disk, log }: TakeOver, fresh: FreshCopy): Promise<void> {
+  try {
+    await disk.fs.rename(fresh.path, log.path);
+  } catch (error) {
+    // A network file system may do it, lose the answer and refuse its own repetition.
+    if ((await identityIfKnown(disk, log.path)) === fresh.identity) return;
+    throw errnoOf(error) === "ENOENT" ? lostTheLog(log.path) : error; // taken away by a later taker
+  }
+}
+
+async function renameOrLose(disk: Disk, log: Place, from: string, to: string): Promise<void> {
+  try {
+    await disk.fs.rename(from, to);
+  } catch (error) {
+    throw errnoOf(error) === "ENOENT" ? lostTheLog(log.path) : error;
+  }
+}
+
+async function removeIfThere(disk: Disk, { path }: Trace): Promise<void> {
+  try {
+    await disk.fs.unlink(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}
+
+/** When the use fails, the copy is closed and, unless it was moved over the name, taken away. */
+async function closing<T>(
+  { disk }: TakeOver,
+  { file, path }: Pick<FreshCopy, "file" | "path">,
+  use: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await discard(disk, path);
+    throw error;
+  }
 }

@@ -1,0 +1,297 @@
+/**
+ * R2 and R7 across a take-over: what the old holder confirmed is in the log, wherever the old holder, the new one
+ * or the power stops, and whoever opens the log next.
+ */
+import { expect, test } from "vitest";
+import { type CrashPoint, crashPoints } from "../../../../shared/adapters/local/crash-points.js";
+import { openLocalStore } from "../../../../shared/adapters/local/local-store.js";
+import { isLastgoodError } from "../../../../shared/base/errors.js";
+import type { LogFile, OpenLogOptions } from "../../../../shared/storage/object-store.js";
+import { isJsonObject, logOptions, utf8 } from "../../../suites/object-store.js";
+import {
+  type CrashSequence,
+  crashMatrix,
+  everyFate,
+  report,
+} from "../../../support/crash-matrix.js";
+import { DiskState } from "../../../support/disk-state.js";
+import { FaultFs } from "../../../support/fault-fs.js";
+
+const key = "runs/checkpoint.jsonl";
+const path = `/work/${key}`;
+const before = DiskState.with({ [path]: '{"id":"a"}\n{"id":"b"}\n' });
+const full = process.env.LASTGOOD_TEST_FULL === "1";
+const takeOverPoints = crashPoints.filter((point) => point.startsWith("take-over"));
+
+/** How the next holder after the crash may open the log. */
+const nextHolders: readonly [string, OpenLogOptions["takeOver"]][] = [
+  ["in place", "in-place"],
+  ["by another take-over", { kind: "fresh-inode", token: 6 }],
+];
+
+/** A holder that still writes, at every step, while its log is taken over under token 5. */
+const takeOverUnderWrites: CrashSequence["act"] = async (fs, acknowledge) => {
+  const old = await openAs(fs, "in-place");
+  let count = 0;
+  const oldAppends = async () => {
+    count += 1;
+    await appendAs(old, `old-${count}`, acknowledge);
+  };
+  await oldAppends();
+  const taken = await openAs(fs, { kind: "fresh-inode", token: 5 }, oldAppends);
+  await oldAppends();
+  await appendAs(taken, "new-1", acknowledge);
+};
+
+test.each(nextHolders)(
+  "a take-over that power loss stops anywhere is gone on with by the next holder, %s",
+  async (how, takeOver) => {
+    await crashMatrix({
+      name: `take-over, then opened ${how}`,
+      promise: "with every confirmed record once, nothing glued",
+      before,
+      act: takeOverUnderWrites,
+      judge: ({ state, acknowledged }) => expectGoodLog(new FaultFs(state), acknowledged, takeOver),
+    });
+  },
+);
+
+test("a take-over of a cut log has the cut bytes in evidence and every confirmed record, at every crash", async () => {
+  await crashMatrix({
+    name: "take-over of a cut log",
+    promise: "with every confirmed record once, nothing glued, cut bytes kept",
+    before: DiskState.with({ [path]: '{"id":"a"}\n{"id":"b"}\n{"id":"c' }),
+    act: async (fs, acknowledge) => {
+      const taken = await openAs(fs, { kind: "fresh-inode", token: 5 });
+      await appendAs(taken, "new-1", acknowledge);
+    },
+    judge: async ({ state, acknowledged }) => {
+      const kept = [
+        path,
+        "/work/runs/checkpoint.5.superseding.jsonl",
+        "/work/runs/checkpoint.5.superseded.jsonl",
+        "/work/evidence/22",
+      ];
+      expect(kept.filter((one) => state.text(one).includes('{"id":"c'))).not.toEqual([]);
+      await expectGoodLog(new FaultFs(state), acknowledged, "in-place");
+    },
+  });
+});
+
+test(`power lost during the take-over and again during the opening that goes on with it${full ? "" : " (every fortieth first crash)"}`, async () => {
+  let seen = 0;
+  let states = 0;
+  for (const [, takeOver] of nextHolders) {
+    for (const { state, acknowledged } of await firstCrashes()) {
+      seen += 1;
+      if (!full && seen % 40 !== 0) continue;
+      states += await secondCrashes(state, acknowledged, takeOver);
+    }
+  }
+  report(`take-over, two crashes: ${states} of ${states} states with every confirmed record once`);
+  expect(states).toBeGreaterThan(100);
+}, 600_000);
+
+test.each(takeOverPoints)(
+  'a taker that sleeps at "%s" while a later one takes over wakes up to nothing',
+  async (point) => {
+    const fs = new FaultFs(before);
+    const acknowledged: string[] = [];
+    const acknowledge = (what: string) => acknowledged.push(what);
+    const old = await openAs(fs, "in-place");
+    await appendAs(old, "old-1", acknowledge);
+
+    let count = 2;
+    let later: LogFile | undefined;
+    const sleeper = openAs(fs, { kind: "fresh-inode", token: 5 }, async (reached) => {
+      if (reached !== point || later !== undefined) return;
+      await appendAs(old, "old-2", acknowledge);
+      later = await openAs(fs, { kind: "fresh-inode", token: 6 }, async () => {
+        count += 1;
+        await appendAs(old, `old-${count}`, acknowledge);
+      });
+      await appendAs(later, "later-1", acknowledge);
+    });
+    const woken = await sleeper.catch((error: unknown) => error);
+    // Only behind its very last look can it have been handed out; then its first append finds out.
+    if (isLastgoodError(woken)) expect(woken.code).toBe("lease-lost");
+    else expect(await appendAs(woken as LogFile, "never", acknowledge)).toBe("displaced");
+    if (later === undefined) throw new Error(`${point} was never reached`);
+    expect(await appendAs(later, "later-2", acknowledge)).toBe("appended");
+    expect(acknowledged).not.toContain("never");
+    expect(fs.afterKill().names("/work/runs")).not.toContain("checkpoint.5.superseding.jsonl");
+    await expectGoodLog(fs, acknowledged, "in-place");
+  },
+);
+
+test("at every moment of a take-over a reader finds one file under the name, with what was confirmed before", async () => {
+  const fs = new FaultFs(before);
+  const confirmed: string[] = [];
+  const old = await openAs(fs, "in-place");
+  await appendAs(old, "old-1", (what) => confirmed.push(what));
+  let reads = 0;
+  await openAs(fs, { kind: "fresh-inode", token: 5 }, () => {
+    reads += 1;
+    expect(fs.afterKill().text(path)).toContain('{"id":"a"}\n{"id":"b"}\n');
+    for (const id of confirmed) expect(fs.afterKill().text(path)).toContain(`{"id":"${id}"}\n`);
+  });
+  expect(reads).toBe(takeOverPoints.length);
+});
+
+test("a taker under an older token than the last one is refused and changes nothing", async () => {
+  const fs = new FaultFs(before);
+  const taken = await openAs(fs, { kind: "fresh-inode", token: 5 });
+  const names = fs.afterKill().names("/work/runs");
+  await expect(openAs(fs, { kind: "fresh-inode", token: 4 })).rejects.toMatchObject({
+    code: "lease-lost",
+  });
+  expect(fs.afterKill().names("/work/runs")).toEqual(names);
+  expect(await appendAs(taken, "new-1", () => undefined)).toBe("appended");
+});
+
+test("what reaches the old file after the take-over stays there, to be seen, and out of the log", async () => {
+  const fs = new FaultFs(before);
+  const old = await fs.open(path, { kind: "append" });
+  const taken = await openAs(fs, { kind: "fresh-inode", token: 5 });
+  await old.append(utf8('{"id":"zombie"}\n'));
+  await taken.close();
+  const again = await openAs(fs, "in-place");
+  await again.close();
+  expect(fs.afterKill().text("/work/runs/checkpoint.5.superseded.jsonl")).toContain("zombie");
+  expect(fs.afterKill().text(path)).toBe('{"id":"a"}\n{"id":"b"}\n');
+});
+
+test("whichever call of a take-over is refused, opening again goes on from there", async () => {
+  const clean = new FaultFs(before);
+  await takeOverUnderWrites(clean, () => undefined);
+  let refusals = 0;
+  for (const [call, { name }] of clean.calls.entries()) {
+    for (const [errno, effect] of [
+      ["EIO", "none"],
+      ["ENOSPC", "none"],
+      ["EIO", "taken"],
+    ] as const) {
+      refusals += 1;
+      const fs = new FaultFs(before, [{ kind: "refuse", call, errno, effect }]);
+      const acknowledged: string[] = [];
+      const refused = await takeOverUnderWrites(fs, (what) => acknowledged.push(what)).catch(
+        (error: unknown) => error,
+      );
+      if (refused !== undefined && !isLastgoodError(refused)) throw refused;
+      for (const [how, takeOver] of nextHolders) {
+        await expectGoodLog(new FaultFs(fs.afterKill()), acknowledged, takeOver).catch(
+          (error: unknown) => {
+            throw new Error(`${errno} (${effect}) at call ${call}, ${name}, opened ${how}`, {
+              cause: error,
+            });
+          },
+        );
+      }
+    }
+  }
+  report(
+    `take-over: ${refusals} refused calls: ${refusals} of ${refusals} with every confirmed record once`,
+  );
+});
+
+interface FirstCrash {
+  readonly state: DiskState;
+  readonly acknowledged: readonly string[];
+}
+
+async function firstCrashes(): Promise<FirstCrash[]> {
+  const crashes: FirstCrash[] = [];
+  const clean = new FaultFs(before);
+  await takeOverUnderWrites(clean, () => undefined);
+  for (let point = 0; point <= clean.changeCount; point += 1) {
+    const fs = new FaultFs(before, [{ kind: "power-loss", afterChanges: point }]);
+    const acknowledged: string[] = [];
+    await takeOverUnderWrites(fs, (what) => fs.hasPower && acknowledged.push(what)).catch(
+      () => undefined,
+    );
+    for (const { state } of everyFate(fs.leftToChance)) crashes.push({ state, acknowledged });
+  }
+  return crashes;
+}
+
+async function secondCrashes(
+  first: DiskState,
+  confirmed: readonly string[],
+  takeOver: OpenLogOptions["takeOver"],
+): Promise<number> {
+  const act = async (fs: FaultFs, acknowledge: (what: string) => void) =>
+    void (await appendAs(await openAs(fs, takeOver), "second", acknowledge));
+  const clean = new FaultFs(first);
+  await act(clean, () => undefined);
+  let states = 0;
+  for (let point = 0; point <= clean.changeCount; point += 1) {
+    const fs = new FaultFs(first, [{ kind: "power-loss", afterChanges: point }]);
+    const acknowledged = [...confirmed];
+    await act(fs, (what) => fs.hasPower && acknowledged.push(what)).catch(() => undefined);
+    for (const { state, fates } of everyFate(fs.leftToChance)) {
+      states += 1;
+      await expectGoodLog(new FaultFs(state), acknowledged, "in-place").catch((error: unknown) => {
+        throw new Error(
+          `second crash after change ${point}, ${fates}, from\n${first.fingerprint()}`,
+          {
+            cause: error,
+          },
+        );
+      });
+    }
+  }
+  return states;
+}
+
+async function openAs(
+  fs: FaultFs,
+  takeOver: OpenLogOptions["takeOver"],
+  atCrashPoint: (point: CrashPoint) => unknown = () => undefined,
+): Promise<LogFile> {
+  const store = await openLocalStore({
+    root: "/work",
+    fs,
+    atCrashPoint: async (point) => {
+      if (point.startsWith("take-over")) await atCrashPoint(point);
+    },
+  });
+  const evidence = await openLocalStore({ root: "/work", fs });
+  const setAside: OpenLogOptions["setAside"] = async ({ bytes, fromByte }) =>
+    void (await evidence.replace(`evidence/${fromByte}`, bytes, "absent"));
+  return await store.openLog(key, logOptions({ takeOver, setAside }));
+}
+
+/** Appends one record and confirms it if the log did; a spent handle counts as displaced. */
+async function appendAs(
+  log: LogFile,
+  id: string,
+  acknowledge: (what: string) => unknown,
+): Promise<string> {
+  try {
+    const outcome = await log.append(utf8(`{"id":"${id}"}\n`));
+    if (outcome.kind === "appended") acknowledge(id);
+    return outcome.kind;
+  } catch (error) {
+    if (isLastgoodError(error) && error.code === "writer-stopped") return "displaced";
+    throw error;
+  }
+}
+
+async function expectGoodLog(
+  fs: FaultFs,
+  acknowledged: readonly string[],
+  takeOver: OpenLogOptions["takeOver"],
+): Promise<void> {
+  const log = await openAs(fs, takeOver);
+  expect(await appendAs(log, "z", () => undefined)).toBe("appended");
+  const after = fs.afterKill().text(path).split("\n").slice(0, -1);
+  for (const id of ["a", "b", ...acknowledged]) {
+    expect(
+      after.filter((line) => line === `{"id":"${id}"}`),
+      `${id} in ${after.join(" ")}`,
+    ).toHaveLength(1);
+  }
+  expect(after.at(-1)).toBe('{"id":"z"}');
+  for (const line of after)
+    if (isJsonObject(utf8(line))) expect(line).toMatch(/^\{"id":"[a-z0-9-]+"\}$/);
+}

@@ -57,6 +57,8 @@ export const limits = {
   scanNotesMax: 1_000,
   /** Bytes of one object key held for paths and duplicate checks. A longer key is shown cut, and not compared. */
   keyBytesHeldMax: 64 * 1024,
+  /** Steps of one path that are written out; a deeper place is shown by its first steps. */
+  pathStepsShownMax: 256,
   /** Nesting levels. Beyond this a document is answered, and called too deep to show. */
   depthShownMax: 10_000,
   /** Keys per object looked at for duplicates. */
@@ -65,6 +67,8 @@ export const limits = {
   findingsPerKindAndFileMax: 1_000,
   /** Items of one log followed at once. Beyond it the log is reported as only partly followed. */
   logItemsMax: 5_000_000,
+  /** Entries of one kind (attempts, effects, remarks …) kept for one item of a log; the count goes on beyond it. */
+  itemStateEntriesMax: 64,
   /** Files of one scan. */
   scanFilesMax: 200_000,
   /** Folder levels below a root. Deeper folders are skipped and counted. */

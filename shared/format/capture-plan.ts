@@ -69,6 +69,7 @@ function merged(a: CaptureNode, b: CaptureNode): CaptureNode {
     const there = node.indexes.get(index);
     node.indexes.set(index, there === undefined ? child : merged(there, child));
   }
-  node.each = a.each !== undefined && b.each !== undefined ? merged(a.each, b.each) : (a.each ?? b.each);
+  node.each =
+    a.each !== undefined && b.each !== undefined ? merged(a.each, b.each) : (a.each ?? b.each);
   return node;
 }

@@ -65,10 +65,34 @@ export const limits = {
   objectKeysTrackedMax: 1_000_000,
   /** Findings of one kind in one file that are listed one by one; the rest is counted in the last of them. */
   findingsPerKindAndFileMax: 1_000,
+  /** Bytes of one text of a record we write (id, key, worker, evidence). Above capturedFieldBytesMax it could not be read back. */
+  recordFieldBytesMax: 4 * 1024,
+  /** Characters of the reason in a record we write; a longer one (a whole error page) is cut. */
+  recordReasonCharsMax: 1_000,
+  /** Milliseconds between two looks whether a lease is due to be renewed while effects run. */
+  leaseRenewLookMs: 250,
+  /** Times a lease is tried again after others changed it meanwhile, before the caller is told who has it. */
+  leaseAttemptsMax: 16,
+  /** Older lease records one grant removes at most. */
+  leaseRecordsPrunedMax: 16,
+  /** Effects of one batch under way at once unless asked for otherwise. */
+  batchConcurrency: 1,
+  /** Unreadable lines of a checkpoint log that are named one by one; the rest is counted. */
+  unreadableLinesNamedMax: 100,
   /** Items of one log followed at once. Beyond it the log is reported as only partly followed. */
   logItemsMax: 5_000_000,
   /** Entries of one kind (attempts, effects, remarks …) kept for one item of a log; the count goes on beyond it. */
   itemStateEntriesMax: 64,
+  /** Bytes. A larger document is not unfolded into a tree for rules that compare; its bytes are still scanned whole. */
+  treeDocumentBytesMax: 32 * 1024 * 1024,
+  /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
+  nulRunBytesMin: 8,
+  /** Places tried as the start of a document behind other text. */
+  prefixCandidatesMax: 64,
+  /** Bytes of a prefix without a line end that still counts as a stray key press. */
+  strayPrefixBytesMax: 8,
+  /** Whole documents counted in a row before counting stops. */
+  documentsInARowMax: 1_000,
   /** Files of one scan. */
   scanFilesMax: 200_000,
   /** Folder levels below a root. Deeper folders are skipped and counted. */

@@ -37,6 +37,8 @@ export interface JsonScanOptions {
   /** Position of the first byte in the stored file. */
   readonly startOffset?: number;
   readonly startLine?: number;
+  /** Where the first line begins, when that is before the first byte (behind a byte order mark). */
+  readonly lineStart?: number;
   /** Look for keys that stand twice in one object (default true). */
   readonly trackDuplicates?: boolean;
 }
@@ -113,6 +115,7 @@ export class JsonScanner {
     this.captures = options.capture === undefined ? undefined : new CaptureRun(options.capture);
     this.trackDuplicates = options.trackDuplicates ?? true;
     this.reset(options.startOffset ?? 0, options.startLine ?? 1);
+    if (options.lineStart !== undefined) this.lineStart = options.lineStart;
   }
 
   /** Ready for another text that begins at this place of the file. */

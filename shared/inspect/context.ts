@@ -67,7 +67,12 @@ export type RuleName =
   | "max-age";
 
 export type RuleOperand =
-  | { readonly kind: "place"; readonly file: string; readonly path: JsonPath; readonly form?: string }
+  | {
+      readonly kind: "place";
+      readonly file: string;
+      readonly path: JsonPath;
+      readonly form?: string;
+    }
   | { readonly kind: "glob"; readonly glob: string }
   | { readonly kind: "seconds"; readonly seconds: number }
   | { readonly kind: "none" };

@@ -1,6 +1,6 @@
+import type { InspectContext, Role } from "./context.js";
 import type { DocumentDiagnosis } from "./diagnose-document.js";
 import type { LogDiagnosis } from "./diagnose-log.js";
-import type { InspectContext, Role } from "./context.js";
 
 /** One file as it was read once. */
 export interface ObservedFile {
@@ -24,7 +24,12 @@ export type ObservedContent =
       /** The bytes, for rules that compare; "not-held" once limits.evidenceBytesHeldMax was reached. */
       readonly held: Uint8Array | "not-held";
     }
-  | { readonly kind: "log"; readonly bytes: number; readonly sha256: string; readonly log: LogDiagnosis }
+  | {
+      readonly kind: "log";
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly log: LogDiagnosis;
+    }
   /** Could not be opened or read; the bytes may be whole. */
   | { readonly kind: "unreadable"; readonly errno: string; readonly says: string }
   /** Above limits.documentBytesMax. */

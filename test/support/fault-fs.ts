@@ -348,3 +348,36 @@ function statOf(node: Node): FileStat {
     access: node.kind === "file" ? node.access : plainAccess,
   };
 }
+
+/**
+ * The same disk as one of several processes uses it: `before` is awaited ahead of each of its calls, so that a test
+ * can hold this process between any two of them while the others go on.
+ */
+export function pausing(fs: FsOps, before: () => Promise<void>): FsOps {
+  const paused =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      await before();
+      return await call(...args);
+    };
+  return {
+    open: paused(async (path: string, mode: OpenMode) => {
+      const file = await fs.open(path, mode);
+      return {
+        stat: paused(() => file.stat()),
+        read: paused((into: Uint8Array, atByte: number) => file.read(into, atByte)),
+        append: paused((bytes: Uint8Array) => file.append(bytes)),
+        truncate: paused((sizeBytes: number) => file.truncate(sizeBytes)),
+        sync: paused(() => file.sync()),
+        close: paused(() => file.close()),
+      };
+    }),
+    rename: paused((from: string, to: string) => fs.rename(from, to)),
+    link: paused((from: string, to: string) => fs.link(from, to)),
+    unlink: paused((path: string) => fs.unlink(path)),
+    mkdir: paused((path: string) => fs.mkdir(path)),
+    readdir: paused((path: string) => fs.readdir(path)),
+    lstat: paused((path: string) => fs.lstat(path)),
+    syncDirectory: paused((path: string) => fs.syncDirectory(path)),
+  };
+}

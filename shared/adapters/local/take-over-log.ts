@@ -124,7 +124,6 @@ async function displaceOldHolder(own: TakeOver, fresh: FreshCopy): Promise<void>
     throw error;
   }
   await disk.atCrashPoint("take-over: moved");
-  await disk.fs.syncDirectory(log.folder); // what follows holds only if the old holder stays displaced
 }
 
 async function keepOldFile({ disk, log, token }: TakeOver, identity: string): Promise<void> {

@@ -79,13 +79,13 @@ function layOut(caseDir, spec) {
     const stored = existsSync(join(caseDir, file.path));
     if (stored) cpSync(join(caseDir, file.path), target);
     const parts = [];
-    for (const part of stored ? [] : ((file.generate ?? {}).parts ?? [])) {
+    for (const part of stored ? [] : (file.generate?.parts ?? [])) {
       if (part.text !== undefined) parts.push(Buffer.from(part.text));
       else if (part.nul !== undefined) parts.push(Buffer.alloc(part.nul));
       else if (part.repeat !== undefined) parts.push(Buffer.from(part.repeat.repeat(part.times)));
       else if (part.lines)
         for (let n = part.lines.from; n <= part.lines.to; n++)
-          parts.push(Buffer.from(part.lines.template.replaceAll("{n}", String(n)) + "\n"));
+          parts.push(Buffer.from(`${part.lines.template.replaceAll("{n}", String(n))}\n`));
     }
     if (!stored) writeFileSync(target, Buffer.concat(parts));
     if (file.mtime) utimesSync(target, new Date(file.mtime), new Date(file.mtime));

@@ -71,6 +71,8 @@ export const limits = {
   recordReasonCharsMax: 1_000,
   /** Milliseconds between two looks whether a lease is due to be renewed while effects run. */
   leaseRenewLookMs: 250,
+  /** Milliseconds between two asks for a lease that somebody else has, give or take half. */
+  leaseWaitMs: 50,
   /** Times a lease is tried again after others changed it meanwhile, before the caller is told who has it. */
   leaseAttemptsMax: 16,
   /** Older lease records one grant removes at most. */
@@ -85,6 +87,8 @@ export const limits = {
   itemStateEntriesMax: 64,
   /** Bytes. A larger document is not unfolded into a tree for rules that compare; its bytes are still scanned whole. */
   treeDocumentBytesMax: 32 * 1024 * 1024,
+  /** Elements of equal shape compared with each other in one list; beyond it a list is not searched for twins. */
+  equalElementsComparedMax: 2_000,
   /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
   nulRunBytesMin: 8,
   /** Places tried as the start of a document behind other text. */

@@ -42,8 +42,10 @@ export interface FailedRecord extends RecordCommon {
 }
 
 /** Somebody looked afterwards. Kept apart from `done` and `failed`, which only the one who did it can write. */
-export interface SettledRecord extends RecordCommon {
+export interface SettledRecord extends Omit<RecordCommon, "attempt"> {
   readonly phase: "settled";
+  /** Left out for an attempt that had no number of ours: the record then closes the oldest open one. */
+  readonly attempt?: number | undefined;
   readonly outcome: EffectOutcome;
   /** Why this answer is right, in words: a settlement without a reason cannot be checked later. */
   readonly reason: string;

@@ -1,0 +1,179 @@
+/** One item of a batch: what the log knows about it, what follows from that, and the doing. */
+import { assertNever } from "../base/assert.js";
+import type { AttemptState, ItemFold, ItemState } from "../format/item-state.js";
+import type { CheckpointLog } from "./checkpoint-log.js";
+import type { BatchOptions, NamedItem } from "./run-batch.js";
+import type { ItemResult, RecheckAnswer } from "./run-batch-outcomes.js";
+
+type Ending<Item> =
+  ItemResult<Item> extends infer Result
+    ? Result extends unknown
+      ? Omit<Result, "item" | "id" | "key">
+      : never
+    : never;
+
+/** What follows from the log for one item. */
+export type ItemVerdict =
+  | { readonly kind: "already-done"; readonly says: "record" | "settlement" }
+  | { readonly kind: "in-doubt"; readonly open: readonly AttemptState[] }
+  | { readonly kind: "not-understood"; readonly word: string }
+  | { readonly kind: "to-do"; readonly attempt: number };
+
+/** Pure: decides by what is recorded under the key, and under the bare id where a log knew no keys. */
+export function judgeItem(operations: ItemFold, id: string, key: string): ItemVerdict {
+  const states = statesOf(operations, id, key);
+  if (states.some((state) => state.dones.length > 0)) {
+    return { kind: "already-done", says: "record" };
+  }
+  const attempts = states.flatMap((state) => state.attempts);
+  if (attempts.some(({ outcome }) => outcome?.outcome === "done")) {
+    return { kind: "already-done", says: "settlement" };
+  }
+  const open = states.flatMap((state) => state.open);
+  if (open.length > 0) return { kind: "in-doubt", open };
+  const [remark] = states.flatMap((state) => state.remarks);
+  // Another program's word for "sent", perhaps. Trying it could be the second time.
+  if (attempts.length === 0 && remark !== undefined) {
+    return { kind: "not-understood", word: remark.word };
+  }
+  return { kind: "to-do", attempt: nextAttempt(states) };
+}
+
+function statesOf(operations: ItemFold, id: string, key: string): readonly ItemState[] {
+  const byKey = operations.get(key);
+  const byId = operations.get(id);
+  const own = byKey === undefined ? [] : [byKey];
+  const isBare = byId !== undefined && byId !== byKey && byId.item === id && byId.keys.length === 0;
+  return isBare ? [...own, byId] : own;
+}
+
+function nextAttempt(states: readonly ItemState[]): number {
+  const attempts = states.flatMap((state) => state.attempts);
+  const numbers = attempts.map(({ attempt }) => Number(attempt)).filter(Number.isSafeInteger);
+  const omittedCount = states.reduce((sum, state) => sum + state.omittedCount, 0);
+  return Math.max(attempts.length + omittedCount, ...numbers) + 1;
+}
+
+export class ItemRun<Item> {
+  readonly #log: CheckpointLog;
+  readonly #named: NamedItem<Item>;
+  readonly #options: BatchOptions<Item>;
+
+  constructor(log: CheckpointLog, named: NamedItem<Item>, options: BatchOptions<Item>) {
+    this.#log = log;
+    this.#named = named;
+    this.#options = options;
+  }
+
+  async perform(): Promise<ItemResult<Item>> {
+    return { ...this.#named, ...(await this.#end()) } as ItemResult<Item>;
+  }
+
+  async #end(): Promise<Ending<Item>> {
+    if (this.#options.signal?.aborted === true) {
+      return { kind: "not-run", reason: "the batch was told to stop before this item" };
+    }
+    const verdict = this.#judge();
+    if (verdict.kind !== "in-doubt") return await this.#act(verdict);
+    const answer = await this.#ask(verdict.open);
+    if (typeof answer === "string") return { kind: "held", reason: answer };
+    try {
+      await this.#settle(verdict.open, answer);
+    } catch (error) {
+      return { kind: "held", reason: `the answer could not be recorded: ${reasonOf(error)}` };
+    }
+    const settled = this.#judge();
+    if (settled.kind !== "in-doubt") return await this.#act(settled);
+    return { kind: "held", reason: `still not known: ${answer.reason}` };
+  }
+
+  #judge(): ItemVerdict {
+    return judgeItem(this.#log.reading.operations, this.#named.id, this.#named.key);
+  }
+
+  async #act(verdict: Exclude<ItemVerdict, { kind: "in-doubt" }>): Promise<Ending<Item>> {
+    switch (verdict.kind) {
+      case "already-done":
+        return verdict;
+      case "not-understood":
+        return {
+          kind: "held",
+          reason: `the log says ${JSON.stringify(verdict.word)} of it, which is no outcome known here`,
+        };
+      case "to-do":
+        return await this.#attempt(verdict.attempt);
+      default:
+        return assertNever(verdict);
+    }
+  }
+
+  /** Straight-line: the order is the guarantee. */
+  async #attempt(attempt: number): Promise<Ending<Item>> {
+    const { item, id, key } = this.#named;
+    const { effect, signal, atCrashPoint = () => {} } = this.#options;
+    const entry = { id, key, attempt };
+    try {
+      await this.#log.append({ ...entry, phase: "intent" }); // durable first, or a crash would hide the attempt
+    } catch (error) {
+      return { kind: "not-run", reason: `its intent could not be recorded: ${reasonOf(error)}` };
+    }
+    await atCrashPoint("item: intent recorded");
+    let answer: Awaited<ReturnType<typeof effect>>;
+    try {
+      answer = await effect(item, { key, attempt, signal });
+    } catch (error) {
+      // No outcome is written: the intent without one is the record of the doubt.
+      return { kind: "in-doubt", attempt, reason: reasonOf(error) };
+    }
+    await atCrashPoint("item: effect done");
+    try {
+      await this.#log.append(
+        answer.kind === "done"
+          ? { ...entry, phase: "done" }
+          : { ...entry, phase: "failed", reason: answer.reason },
+      );
+    } catch (error) {
+      const word = answer.kind === "done" ? "it was done" : "it was refused";
+      const reason = `${word}, and that could not be recorded: ${reasonOf(error)}`;
+      return { kind: "in-doubt", attempt, reason };
+    }
+    await atCrashPoint("item: outcome recorded");
+    return answer.kind === "done"
+      ? { kind: "done", attempt }
+      : { kind: "refused", attempt, reason: answer.reason };
+  }
+
+  /** The answer, or why there is none. */
+  async #ask(open: readonly AttemptState[]): Promise<RecheckAnswer | string> {
+    const { item, key } = this.#named;
+    const tried = open.map((one) => one.attempt ?? "without number").join(", ");
+    const doubt = `attempt ${tried} was begun and no outcome is recorded: it may have happened`;
+    if (this.#options.recheck === undefined) return doubt;
+    try {
+      return await this.#options.recheck(item, { key, attempts: open });
+    } catch (error) {
+      return `${doubt}, and asking about it failed: ${reasonOf(error)}`;
+    }
+  }
+
+  async #settle(open: readonly AttemptState[], answer: RecheckAnswer): Promise<void> {
+    const { id, key } = this.#named;
+    for (const { attempt, outcome } of open) {
+      // Asked again and still unknown: said once, or the log would grow with every retry.
+      if (answer.outcome === "unknown" && outcome?.outcome === "unknown") continue;
+      const number = attempt === undefined ? Number.NaN : Number(attempt);
+      await this.#log.append({
+        ...answer,
+        phase: "settled",
+        id,
+        key,
+        attempt: Number.isSafeInteger(number) && String(number) === attempt ? number : undefined,
+      });
+      await this.#options.atCrashPoint?.("item: doubt settled");
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -89,15 +89,17 @@ async function makeFresh(own: TakeOver): Promise<FreshCopy> {
     const { identity } = await file.stat();
     const found = await readTraces(disk, log);
     if (newestToken(found) > token) throw lostTheLog(log.path);
-    for (const trace of found) if (isInOurWay(trace, own, path)) await removeIfThere(disk, trace);
-    return { path, file, identity, traces: await readTraces(disk, log) };
+    for (const trace of found) {
+      if (trace.kind === "begun" && trace.path !== path) await removeIfThere(disk, trace);
+    }
+    const traces = await readTraces(disk, log);
+    // Only those found after their makers lost their copies: before that, "not moved" could change any moment, and
+    // the name taken away here would be the only one the old file has left.
+    for (const trace of traces) {
+      if (trace.kind === "not-moved" && trace.token < token) await removeIfThere(disk, trace);
+    }
+    return { path, file, identity, traces };
   });
-}
-
-/** Copies of others, which could still be moved over the name, and second names that led to nothing. */
-function isInOurWay(trace: Trace, own: TakeOver, ownPath: string): boolean {
-  if (trace.kind === "begun") return trace.path !== ownPath;
-  return trace.kind === "not-moved" && trace.token < own.token;
 }
 
 /** Moves a copy of the log over its name, after which the old holder finds another file there and stops. */

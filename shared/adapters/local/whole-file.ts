@@ -16,13 +16,17 @@ export async function appendSome(file: OpenFile, bytes: Uint8Array): Promise<num
   return count;
 }
 
-/** Reads a file of about `sizeBytes` to its end, which may move while we read. LastgoodError limit-exceeded beyond `bytesMax`. */
+/**
+ * Reads a file of about `sizeBytes` to its end, which may move while we read.
+ *
+ * Errors: limit-exceeded beyond `bytesMax`.
+ */
 export async function readWhole(
   file: OpenFile,
   path: string,
+  sizeBytes: number,
   bytesMax: number,
 ): Promise<Uint8Array> {
-  const { sizeBytes } = await file.stat();
   if (sizeBytes > bytesMax) throw tooLarge(path, sizeBytes, bytesMax);
   // One byte more than expected, so that a file which has not grown needs no second buffer.
   let into = new Uint8Array(sizeBytes + 1);

@@ -51,6 +51,7 @@ export interface BatchOptions<Item> {
   /** Once aborted no further item is begun; handed on to the effects. */
   readonly signal?: AbortSignal;
   readonly leaseDurationMs?: number;
+  readonly clockSkewMsMax?: number;
   readonly evidenceFolder?: string;
   /** For tests of stopping: called between any two effects. */
   readonly atCrashPoint?: (point: BatchCrashPoint | CheckpointCrashPoint) => void | Promise<void>;

@@ -15,6 +15,7 @@ import type {
   OpenLogOptions,
   WriteOutcome,
 } from "../../shared/storage/object-store.js";
+import { isJsonObject } from "../support/json-object.js";
 
 export interface ObjectStoreUnderTest {
   readonly name: string;
@@ -463,16 +464,6 @@ export function logOptions(options: Partial<OpenLogOptions> = {}): OpenLogOption
     takeOver: "in-place",
     ...options,
   };
-}
-
-/** An object ends with its own brace, so no prefix of a record is taken for one. */
-export function isJsonObject(line: Uint8Array): boolean {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
-    return typeof value === "object" && value !== null;
-  } catch {
-    return false;
-  }
 }
 
 export function utf8(text: string): Uint8Array {

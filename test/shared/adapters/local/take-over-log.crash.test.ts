@@ -7,7 +7,7 @@ import { type CrashPoint, crashPoints } from "../../../../shared/adapters/local/
 import { openLocalStore } from "../../../../shared/adapters/local/local-store.js";
 import { isLastgoodError } from "../../../../shared/base/errors.js";
 import type { LogFile, OpenLogOptions } from "../../../../shared/storage/object-store.js";
-import { isJsonObject, logOptions, utf8 } from "../../../suites/object-store.js";
+import { logOptions, utf8 } from "../../../suites/object-store.js";
 import {
   type CrashSequence,
   crashMatrix,
@@ -16,6 +16,7 @@ import {
 } from "../../../support/crash-matrix.js";
 import { DiskState } from "../../../support/disk-state.js";
 import { FaultFs, pausing } from "../../../support/fault-fs.js";
+import { isJsonObject } from "../../../support/json-object.js";
 
 const key = "runs/checkpoint.jsonl";
 const path = `/work/${key}`;

@@ -94,6 +94,7 @@ export class RunUpdate {
     const { store, names, ledgerWindowCount } = this.#means;
     const { run } = this.#task;
     // 1. Look. Whatever is found half-done is finished, or named, before anything new is begun.
+    await this.#means.atCrashPoint("look-begun");
     const sight = await lookAtRun(this.#means, run);
     await this.#means.atCrashPoint("looked");
     const verdict = judgeSight(sight, ledgerWindowCount, names);

@@ -20,6 +20,7 @@ import {
   accessChanges,
   creationMode,
   errnoOf,
+  folderFlags,
   foldersNeverSync,
   openFlags,
   toFileStat,
@@ -54,7 +55,7 @@ export const blockingFsOps: FsOps = {
   },
   async syncDirectory(path) {
     if (process.platform === "win32") return "unsupported";
-    const fd = openSync(path, "r");
+    const fd = openSync(path, folderFlags);
     try {
       fsyncSync(fd);
       return "synced";

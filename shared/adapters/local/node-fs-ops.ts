@@ -13,6 +13,7 @@ import {
   accessChanges,
   creationMode,
   errnoOf,
+  folderFlags,
   foldersNeverSync,
   openFlags,
   toFileStat,
@@ -43,7 +44,7 @@ export const nodeFsOps: FsOps = {
   },
   async syncDirectory(path) {
     if (process.platform === "win32") return "unsupported";
-    const folder = await open(path, "r");
+    const folder = await open(path, folderFlags);
     try {
       await folder.sync();
       return "synced";

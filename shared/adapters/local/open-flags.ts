@@ -7,6 +7,9 @@ const noFollow = constants.O_NOFOLLOW ?? 0;
 /** A pipe in a workspace would otherwise hold the opener until somebody writes to it. */
 const noWait = constants.O_NONBLOCK ?? 0;
 
+/** For syncing a folder: a file under its name is refused, instead of synced in its place. */
+export const folderFlags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0);
+
 export function openFlags(mode: OpenMode): number {
   switch (mode.kind) {
     case "read":

@@ -103,6 +103,20 @@ export const limits = {
   scanDepthMax: 64,
   /** Milliseconds between two looks at a file that may still be being written. */
   secondLookMs: 200,
+  /** Milliseconds since its last change during which a file counts as perhaps still being written. */
+  recentChangeMs: 2_000,
+  /** Looks at one file that keeps changing, before it is called changing. */
+  looksMax: 3,
+  /** First bytes of a file, by which its role is guessed. */
+  headBytes: 4_096,
+  /** Files read at the same time; more only makes the disk seek. */
+  filesReadAtOnce: 8,
+  /** Skipped files named one by one for each reason; the rest is counted. */
+  skippedNamedMax: 10,
+  /** Changes listed by one structural diff. A person reads the first hundred; a script is told that it was cut. */
+  diffChangesMax: 10_000,
+  /** Inserted and removed lines that a text diff looks for. Beyond it two texts are called too different. */
+  diffEditsMax: 20_000,
   /** Bytes of a small file (lock, lease, context) read for its facts. */
   smallFileBytesMax: 1024 * 1024,
 } as const;

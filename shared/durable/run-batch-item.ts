@@ -74,25 +74,36 @@ export class ItemRun<Item> {
       return { kind: "not-run", reason: "the batch was told to stop before this item" };
     }
     const verdict = this.#judge();
-    if (verdict.kind !== "in-doubt") return await this.#act(verdict);
-    const answer = await this.#ask(verdict.open);
+    const open = this.#doubtful(verdict);
+    if (open === undefined) return await this.#act(verdict);
+    const answer = await this.#ask(open);
     if (typeof answer === "string") return { kind: "held", reason: answer };
     try {
-      await this.#settle(verdict.open, answer);
+      await this.#settle(open, answer);
     } catch (error) {
       return { kind: "held", reason: `the answer could not be recorded: ${reasonOf(error)}` };
     }
     const settled = this.#judge();
-    if (settled.kind !== "in-doubt") return await this.#act(settled);
-    return { kind: "held", reason: `still not known: ${answer.reason}` };
+    if (answer.outcome === "unknown" || settled.kind === "in-doubt") {
+      return { kind: "held", reason: `still not known: ${answer.reason}` };
+    }
+    return await this.#act(settled);
+  }
+
+  /** Attempts to be asked about, none where a line that is no record may have been about this item; else undefined. */
+  #doubtful(verdict: ItemVerdict): readonly AttemptState[] | undefined {
+    if (verdict.kind === "in-doubt") return verdict.open;
+    return verdict.kind === "to-do" && this.#log.reading.unreadableCount > 0 ? [] : undefined;
   }
 
   #judge(): ItemVerdict {
     return judgeItem(this.#log.reading.operations, this.#named.id, this.#named.key);
   }
 
-  async #act(verdict: Exclude<ItemVerdict, { kind: "in-doubt" }>): Promise<Ending<Item>> {
+  async #act(verdict: ItemVerdict): Promise<Ending<Item>> {
     switch (verdict.kind) {
+      case "in-doubt":
+        return { kind: "held", reason: doubtAbout(verdict.open) };
       case "already-done":
         return verdict;
       case "not-understood":
@@ -146,8 +157,7 @@ export class ItemRun<Item> {
   /** The answer, or why there is none. */
   async #ask(open: readonly AttemptState[]): Promise<RecheckAnswer | string> {
     const { item, key } = this.#named;
-    const tried = open.map((one) => one.attempt ?? "without number").join(", ");
-    const doubt = `attempt ${tried} was begun and no outcome is recorded: it may have happened`;
+    const doubt = doubtAbout(open);
     if (this.#options.recheck === undefined) return doubt;
     try {
       return await this.#options.recheck(item, { key, attempts: open });
@@ -158,7 +168,8 @@ export class ItemRun<Item> {
 
   async #settle(open: readonly AttemptState[], answer: RecheckAnswer): Promise<void> {
     const { id, key } = this.#named;
-    for (const { attempt, outcome } of open) {
+    const unseen: AttemptState = { attempt: undefined };
+    for (const { attempt, outcome } of open.length > 0 ? open : [unseen]) {
       // Asked again and still unknown: said once, or the log would grow with every retry.
       if (answer.outcome === "unknown" && outcome?.outcome === "unknown") continue;
       const number = attempt === undefined ? Number.NaN : Number(attempt);
@@ -172,6 +183,12 @@ export class ItemRun<Item> {
       await this.#options.atCrashPoint?.("item: doubt settled");
     }
   }
+}
+
+function doubtAbout(open: readonly AttemptState[]): string {
+  if (open.length === 0) return "a line of the log is no record, and may have been about it";
+  const tried = open.map((one) => one.attempt ?? "without number").join(", ");
+  return `attempt ${tried} was begun and no outcome is recorded: it may have happened`;
 }
 
 function reasonOf(error: unknown): string {

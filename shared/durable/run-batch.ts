@@ -33,7 +33,10 @@ export interface BatchOptions<Item> {
    */
   readonly key: (item: Item) => string;
   readonly effect: Effect<Item>;
-  /** Asked about an item in doubt before anything is done about it. Without it such an item is held. */
+  /**
+   * Asked about an item in doubt before anything is done about it. Without it such an item is held, and a log with
+   * lines that are no records is not gone on with.
+   */
   readonly recheck?: Recheck<Item>;
   readonly store: ObjectStore;
   /** `runs/checkpoint.jsonl` */
@@ -69,7 +72,7 @@ export type BatchOutcome<Item> =
   | Extract<AcquireOutcome, { kind: "held-by" }>
   /**
    * Lines that are no records, or more operations than can be followed: what was done cannot be known from this log.
-   * Nothing was done; a person must look.
+   * Nothing was done. With a `recheck`, the receiver is asked about each item instead; else a person must look.
    */
   | {
       readonly kind: "log-unreadable";
@@ -146,7 +149,9 @@ async function runOn<Item>(
   options: BatchOptions<Item>,
 ): Promise<BatchOutcome<Item>> {
   const { unreadable, unreadableCount, operations } = log.reading;
-  if (unreadableCount > 0 || operations.full) {
+  // With somebody to ask, a line that is no record puts every item in doubt that is not known to be done.
+  const isHopeless = unreadableCount > 0 && options.recheck === undefined;
+  if (isHopeless || operations.full) {
     const reason = operations.full
       ? `the log names more than ${limits.logItemsMax} operations`
       : `${unreadableCount} lines are no records; one of them may have said that an item was done`;

@@ -27,6 +27,10 @@ export interface BatchWorkerOrder {
   readonly rechecks: "yes" | "no";
   /** Kills itself when it comes to this point for the n-th time. */
   readonly dieAt?: { readonly point: string; readonly time: number };
+  /** Stops itself (SIGSTOP) when it first comes to this point. */
+  readonly sleepAt?: string;
+  /** How long its lease lasts, with no allowance for skew; default as for everybody. */
+  readonly leaseMs?: number;
 }
 
 export const batchLog = "runs/checkpoint.jsonl";
@@ -82,7 +86,7 @@ export async function runSlice(
   from: number,
   atCrashPoint: (point: string) => void,
 ): Promise<BatchOutcome<number>> {
-  const { root, worker, slice, concurrency } = order;
+  const { root, worker, slice, concurrency, leaseMs } = order;
   return await runBatch<number>({
     items: Array.from({ length: Math.min(slice, order.items - from) }, (_, n) => from + n),
     id: (number) => `item-${number}`,
@@ -101,12 +105,13 @@ export async function runSlice(
     sha256: sha256Hex,
     pause,
     concurrency,
+    ...(leaseMs === undefined ? {} : { leaseDurationMs: leaseMs, clockSkewMsMax: 0 }),
     atCrashPoint,
   });
 }
 
-/** Notes down what the log has confirmed at the very moment it confirms it. */
-function noting(store: ObjectStore, note: (records: string) => void): ObjectStore {
+/** Notes down what the log has confirmed, at the very moment it confirms it: whole lines, without the last `\n`. */
+export function noting(store: ObjectStore, note: (records: string) => void): ObjectStore {
   return {
     traits: store.traits,
     read: (...args) => store.read(...args),
@@ -135,7 +140,12 @@ function noting(store: ObjectStore, note: (records: string) => void): ObjectStor
 async function work(order: BatchWorkerOrder): Promise<void> {
   const random = seededRandom(order.seed);
   let times = 0;
+  let isRested = false;
   const dieIfDue = (point: string): void => {
+    if (point === order.sleepAt && !isRested) {
+      isRested = true;
+      process.kill(process.pid, "SIGSTOP");
+    }
     if (point !== order.dieAt?.point) return;
     times += 1;
     if (times === order.dieAt.time) process.kill(process.pid, "SIGKILL");

@@ -5,7 +5,7 @@ import {
   type BatchOutcome,
   runBatch,
 } from "../../../shared/durable/run-batch.js";
-import type { Effect, ItemResult } from "../../../shared/durable/run-batch-outcomes.js";
+import type { Effect, ItemResult, Recheck } from "../../../shared/durable/run-batch-outcomes.js";
 import { createMemoryStore } from "../../../shared/storage/memory-store.js";
 import type { ObjectStore } from "../../../shared/storage/object-store.js";
 
@@ -278,6 +278,28 @@ describe("the batch as a whole", () => {
       lines: [{ line: 2, byteOffset: 13 }],
     });
     expect(outbox).toEqual([]);
+  });
+
+  test("with a receiver to ask, a line that is no record puts in doubt what is not known to be done", async () => {
+    const { options, store, outbox } = world();
+    await write(store, '{"id":"ana"}\n{"id":"b{"id":"cy"}\n');
+    const answers = new Map([
+      ["bo", "done"],
+      ["cy", "not-started"],
+      ["di", "unknown"],
+      ["ed", "failed"],
+    ] as const);
+    const asked: string[] = [];
+    const recheck: Recheck<string> = async (user, { attempts }) => {
+      asked.push(user);
+      expect(attempts).toEqual([]);
+      const outcome = answers.get(user as "bo") ?? "unknown";
+      return { outcome, reason: "asked", evidence: "outbox", by: "receiver" };
+    };
+    const outcome = await runBatch(options({ recheck }));
+    expect(kinds(outcome)).toEqual(["already-done", "already-done", "done", "held", "done"]);
+    expect(asked).toEqual(["bo", "cy", "di", "ed"]);
+    expect(outbox).toEqual(["cy", "ed"]);
   });
 
   test("no more effects are under way than asked for, and all are done", async () => {

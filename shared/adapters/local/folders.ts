@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { LastgoodError } from "../../base/errors.js";
 import type { Key } from "../../storage/object-store.js";
-import type { Disk } from "./disk.js";
+import type { Disk, Platform } from "./disk.js";
 import { explainErrno } from "./errno.js";
 import type { FileStat } from "./fs-ops.js";
 import { errnoOf } from "./open-flags.js";
@@ -29,7 +29,7 @@ export class Folders {
 
   /** Where the key leads, or "absent" when a folder on the way is not there. */
   async find(key: Key): Promise<FoundPlace | "absent"> {
-    const { names, name } = split(key);
+    const { names, name } = split(key, this.#disk.platform);
     let folder = this.#root;
     let stat = await this.#rootStat();
     for (const segment of names) {
@@ -44,7 +44,7 @@ export class Folders {
 
   /** The same, with the missing folders made, and each of them on the device before anything is put into it. */
   async make(key: Key): Promise<FoundPlace> {
-    const { names, name } = split(key);
+    const { names, name } = split(key, this.#disk.platform);
     let folder = this.#root;
     let stat = await this.#rootStat();
     for (const segment of names) {
@@ -121,10 +121,27 @@ function refuseUnlessFolder(found: FileStat, path: string): void {
   );
 }
 
-function split(key: Key): { readonly names: readonly string[]; readonly name: string } {
+function split(
+  key: Key,
+  platform: Platform,
+): { readonly names: readonly string[]; readonly name: string } {
   const names = key.split("/");
+  if (platform === "windows") for (const name of names) refuseWindowsName(name, key);
   const name = names.pop() ?? key;
   return { names, name };
+}
+
+/** `a:b` is a hidden stream of the file `a`, `con.json` is the console, and `a.` is `a`. */
+const otherThanFiles = /[<>:"|?*\p{Cc}]|[. ]$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/iu;
+
+function refuseWindowsName(name: string, key: Key): void {
+  if (!otherThanFiles.test(name)) return;
+  throw new LastgoodError(
+    "name-rejected",
+    `${key} cannot be a file on Windows: it takes "${name}" for something else. Nothing was read or written. ` +
+      "Choose another name.",
+    { subject: key },
+  );
 }
 
 function making(folder: string) {

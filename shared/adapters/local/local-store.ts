@@ -15,7 +15,7 @@ import type {
 import { assertObjectSize } from "../../storage/refusals.js";
 import { pause, randomId, sha256Hex } from "../system.js";
 import type { CrashPoint } from "./crash-points.js";
-import type { Disk } from "./disk.js";
+import type { Disk, Platform } from "./disk.js";
 import { explainErrno } from "./errno.js";
 import { Folders, type FoundPlace } from "./folders.js";
 import type { FsOps } from "./fs-ops.js";
@@ -34,7 +34,7 @@ export interface LocalStoreOptions {
   /** Default nodeFsOps; blockingFsOps for a process that does nothing but write; a simulated disk in tests. */
   readonly fs?: FsOps;
   /** Default: by the platform we run on. */
-  readonly renames?: Disk["renames"];
+  readonly platform?: Platform;
   /** Called between the steps of the durable sequences, so that a test can stop or end the process there. */
   readonly atCrashPoint?: (name: CrashPoint) => void | Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function openLocalStore(options: LocalStoreOptions): Promise<Object
     // A UUID comes from a pool and costs nothing; fresh random bytes would be a tenth of the whole write.
     stagedRandom: () => randomId().replaceAll("-", "").slice(0, 16),
     sha256Hex,
-    renames: options.renames ?? (process.platform === "win32" ? "after-a-while" : "at-once"),
+    platform: options.platform ?? (process.platform === "win32" ? "windows" : "posix"),
     pause,
     atCrashPoint: options.atCrashPoint ?? (() => undefined),
   };

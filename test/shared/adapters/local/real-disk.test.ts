@@ -199,7 +199,7 @@ describe("local store, what systems differ in", () => {
             await disk.rename(from, to);
           },
         };
-        const store = await openLocalStore({ root: "/work", fs, renames: "after-a-while" });
+        const store = await openLocalStore({ root: "/work", fs, platform: "windows" });
         const found = await store.read("a");
         if (found === "absent") throw new Error("absent");
         const end = await store.replace("a", utf8("new"), found.etag).then(
@@ -210,6 +210,21 @@ describe("local store, what systems differ in", () => {
         expect(disk.afterKill().text("/work/a")).toBe(outcome === "written" ? "new" : "old");
         expect(disk.afterKill().names("/work")).toEqual(["a"]);
       }
+    },
+  );
+
+  test.each(["a:b", "runs/con.json", "NUL", "com1", "a.", "a ", "a?", "x\u0007"])(
+    "on Windows %j is refused, since it is no file there",
+    async (key) => {
+      const fs = new FaultFs(before);
+      const windows = await openLocalStore({ root: "/work", fs, platform: "windows" });
+      await expect(windows.read(key)).rejects.toMatchObject({ code: "name-rejected" });
+      await expect(windows.replace(key, utf8("1"), "absent")).rejects.toMatchObject({
+        code: "name-rejected",
+      });
+      const posix = await openLocalStore({ root: "/work", fs, platform: "posix" });
+      written(await posix.replace(key, utf8("1"), "absent"));
+      written(await windows.replace("icon.json", utf8("1"), "absent"));
     },
   );
 

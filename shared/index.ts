@@ -47,6 +47,7 @@ export type { KeptNames, KeptVersion } from "./durable/history.js";
 export {
   type AcquireOutcome,
   acquireLease,
+  endLease,
   type GrantedLease,
   type HeldLease,
   type LeaseOptions,

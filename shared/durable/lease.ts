@@ -160,6 +160,33 @@ export interface LeaseWait {
   readonly waitMsMax: number;
 }
 
+/**
+ * Ends somebody else's lease on a person's word, who knows that its holder will not go on. Nobody holds it then, the
+ * token has grown, and whoever takes it next still moves the log out of the old holder's reach.
+ *
+ * `token`: of the lease the person looked at; a newer one is left alone.
+ * Errors:  as for acquireLease.
+ */
+export async function endLease(
+  options: LeaseOptions,
+  token: number,
+): Promise<
+  | { readonly kind: "ended" }
+  | { readonly kind: "changed"; readonly current: LeaseRecord | undefined }
+> {
+  const { store, target } = options;
+  const newest = await newestLease(store, target);
+  if (newest?.token === token && newest.record.holder !== null) {
+    const next = { ...grantRecord(options, newest, "unknown"), holder: null };
+    const key = leaseGrantKey(target, next.token, 0);
+    const written = await createLeaseRecord(store, key, next);
+    if (written !== "lost" && (await newestLeaseName(store, target))?.key === key) {
+      return { kind: "ended" };
+    }
+  }
+  return { kind: "changed", current: await readCurrentLease(store, target) };
+}
+
 /** The lease in force, or the last one that was; undefined when there never was one. */
 export async function readCurrentLease(
   store: ObjectStore,

@@ -1,6 +1,6 @@
 /** One item of a batch: what the log knows about it, what follows from that, and the doing. */
 import { assertNever } from "../base/assert.js";
-import type { AttemptState, ItemFold, ItemState } from "../format/item-state.js";
+import type { AttemptState, EffectOutcome, ItemFold, ItemState } from "../format/item-state.js";
 import type { CheckpointLog } from "./checkpoint-log.js";
 import type { BatchOptions, NamedItem } from "./run-batch.js";
 import type { ItemResult, RecheckAnswer } from "./run-batch-outcomes.js";
@@ -136,6 +136,10 @@ export class ItemRun<Item> {
       // No outcome is written: the intent without one is the record of the doubt.
       return { kind: "in-doubt", attempt, reason: reasonOf(error) };
     }
+    // A caller without types may forget to return anything: then nobody has said what became of it.
+    if (answer?.kind !== "done" && answer?.kind !== "refused") {
+      return { kind: "in-doubt", attempt, reason: "the effect answered neither done nor refused" };
+    }
     await atCrashPoint("item: effect done");
     try {
       await this.#log.append(
@@ -160,7 +164,10 @@ export class ItemRun<Item> {
     const doubt = doubtAbout(open);
     if (this.#options.recheck === undefined) return doubt;
     try {
-      return await this.#options.recheck(item, { key, attempts: open });
+      const answer = await this.#options.recheck(item, { key, attempts: open });
+      return isOutcome(answer.outcome)
+        ? answer
+        : `${doubt}, and the answer about it was no outcome`;
     } catch (error) {
       return `${doubt}, and asking about it failed: ${reasonOf(error)}`;
     }
@@ -183,6 +190,10 @@ export class ItemRun<Item> {
       await this.#options.atCrashPoint?.("item: doubt settled");
     }
   }
+}
+
+function isOutcome(word: string): word is EffectOutcome {
+  return word === "done" || word === "failed" || word === "not-started" || word === "unknown";
 }
 
 function doubtAbout(open: readonly AttemptState[]): string {

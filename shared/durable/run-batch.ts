@@ -93,6 +93,7 @@ export type BatchOutcome<Item> =
  */
 export async function runBatch<Item>(options: BatchOptions<Item>): Promise<BatchOutcome<Item>> {
   const named = nameItems(options);
+  const concurrency = concurrencyOf(options);
   const acquired = await acquireLease({
     ...options,
     ...(options.leaseDurationMs === undefined ? {} : { durationMs: options.leaseDurationMs }),
@@ -106,11 +107,11 @@ export async function runBatch<Item>(options: BatchOptions<Item>): Promise<Batch
   try {
     const log = await openCheckpointLog({ ...options, lease });
     try {
-      const outcome = await runOn(log, named, options);
+      const outcome = await runOn(log, named, { ...options, concurrency });
       await options.atCrashPoint?.("batch: ended");
       return outcome.kind === "ran" && tookOver !== undefined ? { ...outcome, tookOver } : outcome;
     } finally {
-      await log.close();
+      await closeQuietly(log);
     }
   } finally {
     stopRenewing();
@@ -143,10 +144,20 @@ function nameItems<Item>(options: BatchOptions<Item>): readonly NamedItem<Item>[
   });
 }
 
+function concurrencyOf<Item>({
+  concurrency = limits.batchConcurrency,
+}: BatchOptions<Item>): number {
+  if (Number.isSafeInteger(concurrency) && concurrency >= 1) return concurrency;
+  throw new LastgoodError(
+    "input-rejected",
+    `The batch was not begun: ${concurrency} effects at once is not a whole number from 1. Nothing was recorded.`,
+  );
+}
+
 async function runOn<Item>(
   log: CheckpointLog,
   items: readonly NamedItem<Item>[],
-  options: BatchOptions<Item>,
+  options: BatchOptions<Item> & { readonly concurrency: number },
 ): Promise<BatchOutcome<Item>> {
   const { unreadable, unreadableCount, operations } = log.reading;
   // With somebody to ask, a line that is no record puts every item in doubt that is not known to be done.
@@ -168,8 +179,8 @@ async function runOn<Item>(
       results[index] = await new ItemRun(log, named, options).perform();
     }
   };
-  const concurrency = Math.max(1, options.concurrency ?? limits.batchConcurrency);
-  await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, work));
+  const atOnceCount = Math.min(options.concurrency, items.length);
+  await Promise.all(Array.from({ length: atOnceCount }, work));
   return { kind: "ran", results, tailRepair: log.tailRepair };
 }
 
@@ -187,6 +198,14 @@ function renewMeanwhile(lease: GrantedLease, pause: (waitMs: number) => Promise<
   return () => {
     stopped = true;
   };
+}
+
+async function closeQuietly(log: CheckpointLog): Promise<void> {
+  try {
+    await log.close();
+  } catch {
+    // What was confirmed was synced before; a close that fails can take nothing from the results.
+  }
 }
 
 async function releaseQuietly(lease: GrantedLease): Promise<void> {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LastgoodError } from "../../../shared/base/errors.js";
 import {
   acquireLease,
+  endLease,
   type GrantedLease,
   type LeaseOptions,
   readCurrentLease,
@@ -206,6 +207,29 @@ describe("taking over", () => {
     const wholeWait = async (ms: number) => pass(ms);
     const outcome = await waitForLease(options("w3", 3), { ...wait, pause: wholeWait });
     expect(outcome).toMatchObject({ kind: "held-by", record: { holder: "w2" } });
+  });
+});
+
+describe("ending somebody else's lease", () => {
+  test("frees it at once, with a grown token, and the old holder still has to be fenced off", async () => {
+    const { options, store } = world();
+    const old = await granted(options("w1", 1));
+    expect(await endLease(options("kim", 2), 1)).toEqual({ kind: "ended" });
+    expect(await old.check()).toBe("lost");
+    expect(await readCurrentLease(store, target)).toMatchObject({ holder: null, token: 2 });
+    expect(await granted(options("w3", 3))).toMatchObject({ token: 3, earlierHolder: "unknown" });
+  });
+
+  test("leaves alone a lease that was granted anew since the person looked, and one that is free", async () => {
+    const { options } = world();
+    await (await granted(options("w1", 1))).release();
+    expect(await endLease(options("kim", 9), 1)).toMatchObject({ kind: "changed" });
+    const next = await granted(options("w2", 2));
+    expect(await endLease(options("kim", 9), 1)).toMatchObject({
+      kind: "changed",
+      current: { holder: "w2", token: 2 },
+    });
+    expect(await next.check()).toBe("held");
   });
 });
 

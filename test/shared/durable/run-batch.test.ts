@@ -202,6 +202,16 @@ describe("one item", () => {
     expect(tries).toBe(1);
   });
 
+  test("an effect that answers nothing is in doubt, and so is a recheck that answers no outcome", async () => {
+    const { options } = world();
+    const forgetful = (async () => undefined) as unknown as Effect<string>;
+    expect(kinds(await runBatch(options({ effect: forgetful, items: ["ana"] })))).toEqual([
+      "in-doubt",
+    ]);
+    const recheck = (async () => ({ outcome: "DONE" })) as unknown as Recheck<string>;
+    expect(kinds(await runBatch(options({ recheck, items: ["ana"] })))).toEqual(["held"]);
+  });
+
   test("a refusal is recorded with its reason, and a retry is a second attempt under the same key", async () => {
     const { options, store, outbox } = world();
     const refuse = async () => ({ kind: "refused", reason: "mailbox full" }) as const;
@@ -338,6 +348,7 @@ describe("the batch as a whole", () => {
     ["one id for two items", { id: () => "same" }],
     ["one key for two items", { key: () => "same" }],
     ["a key drawn anew each time", { key: () => `${Math.random()}` }],
+    ["a concurrency that is no whole number", { concurrency: Number.NaN }],
     ["a key too long to be read back", { key: (user) => user.padEnd(5_000, "x") }],
   ])("%s is refused before anything is recorded or tried", async (_name, more) => {
     const { options, store, outbox } = world();

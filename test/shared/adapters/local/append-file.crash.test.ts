@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { openLocalStore } from "../../../../shared/adapters/local/local-store.js";
 import { LastgoodError } from "../../../../shared/base/errors.js";
 import type { LogFile, ObjectStore } from "../../../../shared/storage/object-store.js";
-import { logOptions, utf8 } from "../../../suites/object-store.js";
 import { type Crash, crashMatrix, report } from "../../../support/crash-matrix.js";
 import { DiskState } from "../../../support/disk-state.js";
 import { anyDevice, FaultFs, journalDevice } from "../../../support/fault-fs.js";
 import { isJsonObject } from "../../../support/json-object.js";
+import { logOptions, utf8 } from "../../../support/store-shorthand.js";
 
 const key = "runs/checkpoint.jsonl";
 const path = `/work/${key}`;

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { crashPoints } from "../../../../shared/adapters/local/crash-points.js";
 import { openLocalStore } from "../../../../shared/adapters/local/local-store.js";
-import { logOptions, utf8 } from "../../../suites/object-store.js";
 import { killWorkers, startWorker, type Worker } from "../../../support/child-process.js";
 import { report } from "../../../support/crash-matrix.js";
+import { logOptions, utf8 } from "../../../support/store-shorthand.js";
 
 const replacer = new URL("./replace.worker.ts", import.meta.url);
 const appender = new URL("./append.worker.ts", import.meta.url);

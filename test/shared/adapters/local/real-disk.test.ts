@@ -22,9 +22,9 @@ import { openLocalStore } from "../../../../shared/adapters/local/local-store.js
 import { nodeFsOps } from "../../../../shared/adapters/local/node-fs-ops.js";
 import { limits } from "../../../../shared/base/limits.js";
 import type { Etag } from "../../../../shared/storage/object-store.js";
-import { logOptions, textOf, textOfLog, utf8, written } from "../../../suites/object-store.js";
 import { DiskState } from "../../../support/disk-state.js";
 import { FaultFs, pausing } from "../../../support/fault-fs.js";
+import { logOptions, textOf, textOfLog, utf8, written } from "../../../support/store-shorthand.js";
 
 const isRoot = process.getuid?.() === 0;
 

@@ -4,10 +4,10 @@ import { openLocalStore } from "../../../../shared/adapters/local/local-store.js
 import { sha256Hex } from "../../../../shared/adapters/system.js";
 import { isLastgoodError } from "../../../../shared/base/errors.js";
 import type { Etag } from "../../../../shared/storage/object-store.js";
-import { utf8 } from "../../../suites/object-store.js";
 import { type Crash, crashMatrix, report } from "../../../support/crash-matrix.js";
 import { DiskState } from "../../../support/disk-state.js";
 import { anyDevice, FaultFs, journalDevice } from "../../../support/fault-fs.js";
+import { utf8 } from "../../../support/store-shorthand.js";
 
 const path = "/work/runs/run_9d4a.json";
 const key = "runs/run_9d4a.json";

@@ -89,6 +89,14 @@ export const limits = {
   treeDocumentBytesMax: 32 * 1024 * 1024,
   /** Elements of equal shape compared with each other in one list; beyond it a list is not searched for twins. */
   equalElementsComparedMax: 2_000,
+  /** Bytes of a damaged line searched for the seam of a second record; each try scans the line anew. */
+  seamLineBytesMax: 1024 * 1024,
+  /** Sequence numbers, record contents, ids and versions of one log that are remembered to find a second use of them. */
+  logMemoryCount: 1_000_000,
+  /** Records looked at before the fields of a log are guessed. */
+  fieldGuessRecordsMax: 64,
+  /** Damaged lines of one log that are told one by one; the rest is counted. */
+  damagedLinesToldMax: 1_000,
   /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
   nulRunBytesMin: 8,
   /** Places tried as the start of a document behind other text. */

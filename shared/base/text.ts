@@ -34,7 +34,6 @@ export function visibleText(text: string): string {
  */
 export function safeJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what JSON.stringify leaves as it is
     /[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
@@ -43,7 +42,7 @@ export function safeJson(value: unknown, indent = 0): string {
 /** East Asian wide and full-width letters, and emoji: two columns each in a terminal. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const zeroWidth = /[\p{Mn}\p{Me}\u200c\u200d\ufe00-\ufe0f]/u;
+const zeroWidth = /\p{Mn}|\p{Me}|\u200c|\u200d/u;
 
 /** Columns that the text takes in a terminal. */
 export function columnsOf(text: string): number {

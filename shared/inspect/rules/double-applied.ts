@@ -70,7 +70,7 @@ function samePair(
 function equalPair(elements: readonly JsonNode[]): Pair | undefined {
   const seen = new Map<number, number[]>();
   for (const [i, element] of elements.entries()) {
-    if (!isJsonObject(element.value)) return undefined;
+    if (element.kind !== "object") return undefined;
     const length = element.members.length;
     const same = seen.get(length) ?? [];
     if (same.length > limits.equalElementsComparedMax) return undefined;

@@ -3,9 +3,11 @@ import type { Finding } from "../finding.js";
 import { declaredRules } from "./declared.js";
 import { documentDamage } from "./document-damage.js";
 import { doubleApplied } from "./double-applied.js";
-import { logRules } from "./index-log.js";
+import { effects } from "./effects.js";
 import { leftovers } from "./leftovers.js";
 import { locks } from "./locks.js";
+import { logDamage } from "./log-damage.js";
+import { logOrder } from "./log-order.js";
 import { staleInputs } from "./stale-inputs.js";
 import { unreadable } from "./unreadable.js";
 import { versionChain } from "./version-chain.js";
@@ -20,5 +22,7 @@ export const rules: readonly ((index: EvidenceIndex) => readonly Finding[])[] = 
   staleInputs,
   doubleApplied,
   declaredRules,
-  ...logRules.map((rule) => (index: EvidenceIndex) => rule(index.evidence)),
+  logDamage,
+  effects,
+  logOrder,
 ];

@@ -1,0 +1,405 @@
+/** Sorts the lines of a log into whole records and damage, in file order. */
+import { limits } from "../base/limits.js";
+import type { CapturePlan } from "../format/capture-plan.js";
+import type { CapturedValue, JsonAnswer, JsonNoteKind, Position } from "../format/json-answer.js";
+import { scanJson } from "../format/json-scan.js";
+import { classifyLine, type LineDamage, type LineSpan, splitAtNul } from "../format/log-line.js";
+import type { ScannedLine } from "../format/log-scan.js";
+import type { DocumentDamage } from "./diagnose-document.js";
+import { byteOrderMarkLength } from "./document-signs.js";
+import type { Fact, FindingKind, Health, Severity } from "./finding.js";
+import { sumOf } from "./line-content.js";
+
+/** One damage of a log; facts `records`, `fileBytes` and `keepBytes` are set when the log is at its end. */
+export type LogDamage = DocumentDamage;
+
+/** One whole record, also one that shares its line with others. */
+export interface LineVerdict {
+  readonly line: number;
+  readonly byteOffset: number;
+  /** The record's bytes; undefined for a line too long to hold, or one that waited. */
+  readonly content: Uint8Array | undefined;
+  readonly contentSum: string;
+  readonly captured: readonly CapturedValue[];
+}
+
+interface Pending {
+  damage: LogDamage;
+  /** Filled in at the end: how many records the log has in all. */
+  wantsRecords: boolean;
+}
+
+export class LogDamageCollector {
+  records = 0;
+  lines = 0;
+  headPiece: Uint8Array | undefined;
+  tailPiece: Uint8Array | undefined;
+  plan: CapturePlan = { root: emptyPlanRoot(), patterns: [] };
+  private readonly pending: Pending[] = [];
+  private readonly onRecord: (verdict: LineVerdict) => void;
+  private readonly notes = new Map<
+    JsonNoteKind,
+    { at: Position; count: number; offsets: number[]; length: number; path: string }
+  >();
+  private readonly markers: { offsets: number[]; at: Position }[] = [];
+  private badLines = 0;
+  /** Cut or bad last line so far; settled when the file ends or a later line shows that it was not the last. */
+  private lastBad:
+    | { line: ScannedLine; damage: LineDamage; from: number; content: Uint8Array }
+    | undefined;
+  private bomBytes = 0;
+  private nulAtEnd: { at: Position; length: number } | undefined;
+
+  constructor(onRecord: (verdict: LineVerdict) => void) {
+    this.onRecord = onRecord;
+  }
+
+  get damage(): readonly LogDamage[] {
+    return this.pending.map((one) => one.damage);
+  }
+
+  add(line: ScannedLine): void {
+    this.lines += 1;
+    const content = this.withoutMark(line);
+    const blank = content.length === 0 || isBlank(content);
+    if (line.nulBefore > 0)
+      this.nulRun(line, line.byteOffset, line.nulBefore, blank ? "nothing" : "record");
+    if (line.content === "too-long") {
+      this.settleBad();
+      this.longLine(line);
+      return;
+    }
+    if (blank) return;
+    this.settleBad();
+    this.judge(
+      line,
+      content,
+      line.byteOffset + line.nulBefore + (line.content.length - content.length),
+    );
+  }
+
+  /** The bytes of the line, a byte order mark at the start of the file left out. */
+  private withoutMark(line: ScannedLine): Uint8Array {
+    if (line.content === "too-long") return new Uint8Array(1);
+    if (line.line !== 1 || line.nulBefore > 0) return line.content;
+    this.bomBytes = byteOrderMarkLength(line.content);
+    return line.content.subarray(this.bomBytes);
+  }
+
+  private judge(line: ScannedLine, content: Uint8Array, from: number): void {
+    const answer =
+      this.bomBytes > 0 && line.line === 1 ? this.scan(content, from, line.line) : line.answer;
+    if (answer.outcome.kind === "whole" && answer.noteCounts["nul-in-string"] === 0) {
+      this.whole(line.line, from, content, answer);
+      return;
+    }
+    if (content.includes(0)) {
+      this.withNul(line, content, from);
+      return;
+    }
+    this.damaged(line, content, from);
+  }
+
+  private scan(content: Uint8Array, startOffset: number, startLine: number): JsonAnswer {
+    return scanJson(content, { capture: this.plan, startOffset, startLine });
+  }
+
+  private whole(
+    line: number,
+    byteOffset: number,
+    content: Uint8Array | undefined,
+    answer: JsonAnswer,
+  ): void {
+    this.records += 1;
+    this.noteOddities(line, byteOffset, answer);
+    const contentSum =
+      content === undefined ? `long.${line}` : sumOf(content, byteOffset, undefined);
+    this.onRecord({ line, byteOffset, content, contentSum, captured: answer.captured });
+  }
+
+  private spans(
+    line: ScannedLine,
+    content: Uint8Array,
+    from: number,
+    spans: readonly LineSpan[],
+  ): void {
+    for (const span of spans) {
+      const bytes = content.subarray(span.from, span.to);
+      const answer = this.scan(bytes, from + span.from, line.line);
+      if (answer.outcome.kind === "whole") this.whole(line.line, from + span.from, bytes, answer);
+    }
+  }
+
+  private damaged(line: ScannedLine, content: Uint8Array, from: number): void {
+    const damage = classifyLine(content);
+    switch (damage.kind) {
+      case "glued-records":
+        this.spans(line, content, from, damage.whole);
+        this.tell("glued-records", "mixed", seamAt(line, from, damage.seam), {
+          lineOffset: line.byteOffset,
+          lost: 0,
+        });
+        return;
+      case "truncated-then-record": {
+        this.spans(line, content, from, damage.whole);
+        const { sameRecordRepeated } = damage;
+        const facts = {
+          lineOffset: line.byteOffset,
+          sameRecordRepeated,
+          lost: sameRecordRepeated ? 0 : 1,
+        };
+        this.tell("truncated-then-record", "mixed", seamAt(line, from, damage.seam), facts);
+        return;
+      }
+      case "interleaved-records": {
+        const inner = damage.whole.slice(0, 1);
+        this.spans(line, content, from, inner);
+        this.records += 1;
+        this.tell("interleaved-records", "mixed", seamAt(line, from, damage.seam), {
+          lineOffset: line.byteOffset,
+          lost: 0,
+        });
+        return;
+      }
+      case "conflict-marker":
+        this.marker(line, from);
+        return;
+      case "cut":
+        this.spans(line, content, from, damage.whole);
+        this.lastBad = {
+          line,
+          damage,
+          from: from + damage.from,
+          content: content.slice(damage.from),
+        };
+        return;
+      default:
+        this.lastBad = { line, damage, from, content: content.slice() };
+    }
+  }
+
+  /** Runs of NUL in a line: what stands around them is judged by itself. */
+  private withNul(line: ScannedLine, content: Uint8Array, from: number): void {
+    const { runs, parts } = splitAtNul(content);
+    const longest = runs.reduce((most, run) => Math.max(most, run.to - run.from), 0);
+    const whole = line.answer.outcome.kind === "whole";
+    if (whole && longest < limits.nulRunBytesMin) {
+      const offsets = runs.flatMap((run) =>
+        Array.from({ length: run.to - run.from }, (_, i) => from + run.from + i),
+      );
+      const at = seamAt(line, from, runs[0]?.from ?? 0);
+      this.records += 1;
+      this.tell("nul-scattered", "mixed", at, { count: offsets.length, offsets }, "inside string");
+      return;
+    }
+    const run = runs.find((one) => one.to - one.from === longest) ?? runs[0];
+    if (run === undefined) return;
+    const at = seamAt(line, from, run.from);
+    if (whole) {
+      this.tell("nul-run", "mixed", at, { length: longest }, "inside string");
+      return;
+    }
+    const last = parts.at(-1);
+    for (const part of parts) this.spans(line, content, from, [part]);
+    const behind = last !== undefined && last.from >= run.to;
+    if (!behind && !line.ended) this.nulAtEnd = { at, length: longest };
+    else
+      this.tell(
+        "nul-run",
+        "mixed",
+        at,
+        { length: longest },
+        behind ? "before a record" : "between records",
+      );
+  }
+
+  /** A run at the beginning of a line. At the end of the file it is told when the file has ended. */
+  private nulRun(
+    line: ScannedLine,
+    byteOffset: number,
+    length: number,
+    behind: "record" | "nothing",
+  ): void {
+    const at = { byteOffset, line: line.line, column: 1 };
+    if (behind === "nothing" && !line.ended) this.nulAtEnd = { at, length };
+    else {
+      const where =
+        byteOffset === 0
+          ? "start of file"
+          : behind === "record"
+            ? "before a record"
+            : "between records";
+      this.tell("nul-run", "mixed", at, { length }, where);
+    }
+  }
+
+  private longLine(line: ScannedLine): void {
+    const from = line.byteOffset + line.nulBefore;
+    const { outcome } = line.answer;
+    if (outcome.kind === "whole") {
+      this.whole(line.line, from, undefined, line.answer);
+      return;
+    }
+    const at = { byteOffset: from, line: line.line, column: 1 };
+    const length = line.end - from;
+    const facts = { length, heldLimitBytes: limits.logLineBytesHeldMax };
+    if (outcome.kind === "truncated" && !line.ended)
+      this.tell("torn-tail", "torn", at, { ...facts, keepBytes: from }, outcome.where);
+    else this.tell("bad-line", "malformed", at, facts);
+  }
+
+  private marker(line: ScannedLine, byteOffset: number): void {
+    const first = this.markers[0];
+    if (first === undefined)
+      this.markers.push({ offsets: [byteOffset], at: seamAt(line, byteOffset, 0) });
+    else if (first.offsets.length < limits.scanNotesMax) first.offsets.push(byteOffset);
+  }
+
+  /** A bad line with records behind it is no torn tail. */
+  private settleBad(): void {
+    const bad = this.lastBad;
+    if (bad === undefined) return;
+    this.lastBad = undefined;
+    const { line } = bad;
+    if (line.line === 1 && bad.damage.kind === "missing-head") {
+      this.headPiece = bad.content;
+      const at = { byteOffset: line.byteOffset, line: 1, column: 1 };
+      this.tell("missing-head", "torn", at, { length: line.end - line.byteOffset });
+      return;
+    }
+    this.badLine(line, bad.damage);
+  }
+
+  private badLine(line: ScannedLine, damage: LineDamage): void {
+    this.badLines += 1;
+    if (this.badLines > limits.damagedLinesToldMax) return;
+    const at = { byteOffset: line.byteOffset, line: line.line, column: 1 };
+    const facts = { length: line.end - line.byteOffset, cut: damage.kind === "cut" };
+    this.tell("bad-line", "malformed", at, facts);
+  }
+
+  finish(fileBytes: number): void {
+    this.finishTail();
+    if (this.nulAtEnd !== undefined)
+      this.tell(
+        "nul-run",
+        "mixed",
+        this.nulAtEnd.at,
+        { length: this.nulAtEnd.length },
+        "end of file",
+      );
+    if (this.bomBytes > 0)
+      this.tell(
+        "bom",
+        "ok",
+        { byteOffset: 0, line: 1, column: 1 },
+        { length: 3 },
+        undefined,
+        "notice",
+      );
+    const marks = this.markers[0];
+    if (marks !== undefined)
+      this.tell("conflict-markers", "mixed", marks.at, { markers: marks.offsets });
+    this.finishNotes();
+    const { records, badLines } = this;
+    for (const one of this.pending) {
+      const more: Record<string, Fact> = { fileBytes };
+      if (one.wantsRecords) more.records = records;
+      if (one.damage.kind === "bad-line" && badLines > 1) more.badLines = badLines;
+      one.damage = { ...one.damage, facts: { ...one.damage.facts, ...more } };
+    }
+  }
+
+  private finishTail(): void {
+    const bad = this.lastBad;
+    if (bad === undefined) return;
+    const { line, damage } = bad;
+    if (damage.kind !== "cut") {
+      this.settleBad();
+      return;
+    }
+    this.lastBad = undefined;
+    this.tailPiece = bad.content;
+    const at = { byteOffset: bad.from, line: line.line, column: bad.from - line.byteOffset + 1 };
+    const facts = { keepBytes: bad.from, length: line.end - bad.from, ended: line.ended };
+    this.tell("torn-tail", "torn", at, facts, damage.where);
+  }
+
+  private noteOddities(line: number, byteOffset: number, answer: JsonAnswer): void {
+    for (const note of answer.notes) {
+      const at = { ...note.at, line, column: note.at.byteOffset - byteOffset + 1 };
+      if (note.kind === "lone-surrogate") {
+        if (this.countOf("lone-surrogate") < limits.findingsPerKindAndFileMax)
+          this.tell(
+            "lone-surrogate",
+            "ok",
+            at,
+            { length: note.lengthBytes },
+            undefined,
+            "warning",
+            note.path,
+          );
+        continue;
+      }
+      const known = this.notes.get(note.kind);
+      const { lengthBytes: length, path } = note;
+      if (known === undefined)
+        this.notes.set(note.kind, { at, count: 1, offsets: [at.byteOffset], length, path });
+      else {
+        known.count += 1;
+        if (known.offsets.length < 100) known.offsets.push(at.byteOffset);
+      }
+    }
+  }
+
+  private countOf(kind: FindingKind): number {
+    return this.pending.filter((one) => one.damage.kind === kind).length;
+  }
+
+  private finishNotes(): void {
+    for (const [noteKind, kind, severity, health] of noteFindings) {
+      const note = this.notes.get(noteKind);
+      if (note === undefined) continue;
+      const { count, offsets, length, path } = note;
+      this.tell(kind, health, note.at, { count, offsets, length }, undefined, severity, path);
+    }
+  }
+
+  private tell(
+    kind: FindingKind,
+    health: Health,
+    at: Position,
+    facts: Readonly<Record<string, Fact>>,
+    where?: string,
+    severity: Severity = "error",
+    path?: string,
+  ): void {
+    const place = {
+      ...(where === undefined ? {} : { where }),
+      ...(path === undefined ? {} : { path }),
+    };
+    const damage: LogDamage = { kind, severity, certainty: "proved", health, at, facts, ...place };
+    this.pending.push({ damage, wantsRecords: severity === "error" });
+  }
+}
+
+const noteFindings: readonly (readonly [JsonNoteKind, FindingKind, Severity, Health])[] = [
+  ["invalid-utf8", "invalid-utf8", "warning", "encoding"],
+  ["nonstandard-number", "nonstandard-number", "warning", "nonstandard"],
+  ["trailing-comma", "trailing-comma", "warning", "nonstandard"],
+  ["comment", "comments", "notice", "nonstandard"],
+  ["duplicate-key", "duplicate-key", "warning", "suspect"],
+];
+
+function emptyPlanRoot(): CapturePlan["root"] {
+  return { keys: new Map(), indexes: new Map(), each: undefined, patterns: [] };
+}
+
+function seamAt(line: ScannedLine, from: number, seam: number): Position {
+  const byteOffset = from + seam;
+  return { byteOffset, line: line.line, column: byteOffset - line.byteOffset + 1 };
+}
+
+function isBlank(content: Uint8Array): boolean {
+  return content.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
+}

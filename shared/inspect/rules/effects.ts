@@ -1,0 +1,242 @@
+/** Operations of an effect log: in doubt, done twice, tried blindly, under wrong keys. */
+import { limits } from "../../base/limits.js";
+import type { ItemState, RecordPlace } from "../../format/item-state.js";
+import { memberOf } from "../../format/json-value.js";
+import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
+import type { Fact, Finding } from "../finding.js";
+
+export function effects(index: EvidenceIndex): readonly Finding[] {
+  return index.logs.flatMap((log) => {
+    const { fold } = log.content.log.facts;
+    if (fold === undefined) return [];
+    const found: Finding[] = [];
+    for (const item of fold.items()) {
+      if (found.length > limits.findingsPerKindAndFileMax * 4) break;
+      const inDoubt = danglingIntent(index, log, item);
+      const twice = duplicateEffect(log, item);
+      if (inDoubt !== undefined) found.push(inDoubt);
+      if (twice !== undefined) found.push(twice);
+      else if (inDoubt === undefined) found.push(...overlap(log, item));
+      found.push(...storedTwice(log, item));
+    }
+    return [...found, ...wrongKeys(log), ...doneOnly(log)];
+  });
+}
+
+function at(log: ObservedLog, place: RecordPlace) {
+  const { line, byteOffset } = place;
+  return {
+    certainty: "proved" as const,
+    root: log.root,
+    file: log.path,
+    byteOffset,
+    line,
+    evidence: [{ file: log.path, sha256: log.content.sha256, from: byteOffset, line }],
+    health: "suspect" as const,
+  };
+}
+
+function known(facts: Readonly<Record<string, Fact | undefined>>): Readonly<Record<string, Fact>> {
+  return Object.fromEntries(
+    Object.entries(facts).filter((entry): entry is [string, Fact] => entry[1] !== undefined),
+  );
+}
+
+const texts = (values: readonly (string | undefined)[]): readonly string[] =>
+  values.filter((value) => value !== undefined);
+
+/** One finding per operation, listing its open attempts. In flight is not in doubt. */
+function danglingIntent(
+  index: EvidenceIndex,
+  log: ObservedLog,
+  item: ItemState,
+): Finding | undefined {
+  const open = item.open.filter((attempt) => attempt.intent !== undefined);
+  const first = open[0];
+  const intent = first?.intent;
+  if (first === undefined || intent === undefined) return undefined;
+  if (open.every((attempt) => isInFlight(index, attempt.intent))) return undefined;
+  const laterDone = item.dones.find((done) => done.line > intent.line);
+  const remark = item.remarks.find((one) => one.line > intent.line);
+  const key = intent.key ?? item.keys[0];
+  const who = intent.worker === undefined ? "" : ` by ${intent.worker}`;
+  const facts = known({
+    item: item.item,
+    key,
+    attempt: first.attempt === undefined ? undefined : numberOr(first.attempt),
+    attempts: open.length > 1 ? texts(open.map((one) => one.attempt)).map(numberOr) : undefined,
+    intentLine: intent.line,
+    worker: intent.worker,
+    outcome: "unknown",
+    errorLine: remark?.line,
+    laterDone: laterDone?.line,
+  });
+  const tried = open.length > 1 ? `${open.length} attempts were begun` : "it was begun";
+  return {
+    ...at(log, intent),
+    kind: "dangling-intent",
+    severity: "error",
+    facts,
+    says: `${log.path}: ${item.item} is in doubt: ${tried} on line ${intent.line}${who} and never closed; it may have happened, nobody recorded it.`,
+    why:
+      remark === undefined
+        ? "An intent has no outcome."
+        : `Line ${remark.line} says "${remark.word}", which is no outcome: a lost answer does not say what happened.`,
+    next: [
+      `look up ${key ?? item.item} outside before anything is repeated`,
+      ...(laterDone === undefined
+        ? []
+        : [`line ${laterDone.line} records a done: count whether there are two effects`]),
+      "record what you find as its outcome; never erase the intent",
+    ],
+  };
+}
+
+function numberOr(text: string): string | number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : text;
+}
+
+/** Younger than the grace period, or its writer's lease is still in force. */
+function isInFlight(index: EvidenceIndex, intent: RecordPlace | undefined): boolean {
+  if (intent === undefined) return false;
+  const ageMs = intent.at === undefined ? Number.NaN : index.evidence.nowMs - Date.parse(intent.at);
+  if (ageMs >= -limits.clockSkewMsMax && ageMs < limits.inFlightGraceMs) return true;
+  const { lease } = intent;
+  if (lease === undefined) return false;
+  return index.documents.some((document) => {
+    const value = document.role === "lock" ? index.value(document) : undefined;
+    if (value === undefined) return false;
+    const [token, holder] = [memberOf(value, "token"), memberOf(value, "holder")];
+    const [renewed, duration] = [memberOf(value, "renewedAt"), memberOf(value, "durationMs")];
+    if (String(token) !== lease || typeof holder !== "string") return false;
+    if (typeof renewed !== "string" || typeof duration !== "number") return false;
+    return index.evidence.nowMs < Date.parse(renewed) + duration - limits.clockSkewMsMax;
+  });
+}
+
+function duplicateEffect(log: ObservedLog, item: ItemState): Finding | undefined {
+  const [first, second] = item.dones;
+  if (first === undefined || second === undefined) return undefined;
+  const lines = item.dones.map((done) => done.line);
+  const numbers = item.attempts
+    .filter((one) => one.outcome?.outcome === "done")
+    .map((one) => one.attempt);
+  const runs = [...new Set(texts(item.dones.map((done) => done.run)))];
+  const workers = [...new Set(texts(item.dones.map((done) => done.worker)))];
+  const facts = known({
+    item: item.item,
+    key: item.keys[0],
+    lines,
+    attempts: numbers.length > 1 ? texts(numbers).map(numberOr) : undefined,
+    workers: workers.length > 0 ? workers : undefined,
+    runs: runs.length > 1 ? runs : undefined,
+  });
+  const count = item.dones.length === 2 ? "twice" : `${item.dones.length} times`;
+  return {
+    ...at(log, second),
+    kind: "duplicate-effect",
+    severity: "error",
+    facts,
+    says: `${log.path}: ${item.item} was done ${count} (lines ${lines.join(", ")})${runs.length > 1 ? `, by runs ${runs.join(" and ")}` : ""}.`,
+    why: "Two outcomes under one operation: both are records of something that happened outside.",
+    next: [
+      "see what the second one did outside, and undo or explain it",
+      "stop whatever would run it again",
+    ],
+  };
+}
+
+/** An attempt begun while another was open: told by itself only where neither doubt nor a double says more. */
+function overlap(log: ObservedLog, item: ItemState): readonly Finding[] {
+  const first = item.overlaps[0];
+  if (first === undefined) return [];
+  const lines = [first.openIntent.line, ...item.overlaps.map((one) => one.newIntent.line)];
+  return [
+    {
+      ...at(log, first.newIntent),
+      kind: "overlapping-attempts",
+      severity: "error",
+      facts: known({
+        item: item.item,
+        intentLines: lines,
+        attempts: texts(item.attempts.map((one) => one.attempt)).map(numberOr),
+      }),
+      says: `${log.path}: ${item.item} was begun again on line ${first.newIntent.line} while the attempt of line ${first.openIntent.line} had not ended.`,
+      why: "Both attempts may have had their effect, whatever was recorded later.",
+      next: ["count the effects outside", "make the lease or visibility time longer than the work"],
+    },
+  ];
+}
+
+function storedTwice(log: ObservedLog, item: ItemState): readonly Finding[] {
+  return item.storedTwice.slice(0, 10).map(({ first, second }) => ({
+    ...at(log, second),
+    kind: "duplicate-record",
+    severity: "warning",
+    facts: known({ item: item.item, id: item.item, lines: [first.line, second.line] }),
+    says: `${log.path}: the record of ${item.item} on line ${first.line} stands again on line ${second.line}.`,
+    why: "Same number, attempt and time: one record stored twice, not two effects.",
+    next: ["count it once"],
+  }));
+}
+
+function wrongKeys(log: ObservedLog): readonly Finding[] {
+  const { unstableKeys, sharedKeys } = log.content.log.facts;
+  const place = (line: number) => ({
+    certainty: "proved" as const,
+    root: log.root,
+    file: log.path,
+    line,
+    health: "suspect" as const,
+  });
+  const unstable = unstableKeys.map(
+    ({ item, keys, lines }): Finding => ({
+      ...place(lines[1]),
+      kind: "key-not-stable",
+      severity: "error",
+      facts: { item, keys, lines },
+      says: `${log.path}: ${item} was tried again under another key (${keys[0]} on line ${lines[0]}, ${keys[1]} on line ${lines[1]}).`,
+      why: "The receiver cannot join the two tries, so its own guard against doubles did not hold.",
+      next: [
+        `look up both keys outside`,
+        "make the key once, before the first attempt, of what names the operation",
+      ],
+    }),
+  );
+  const shared = sharedKeys.map(
+    ({ key, items, lines }): Finding => ({
+      ...place(lines[1]),
+      kind: "key-conflict",
+      severity: "error",
+      facts: { key, items, lines },
+      says: `${log.path}: key ${key} stands for two operations: ${items[0]} (line ${lines[0]}) and ${items[1]} (line ${lines[1]}).`,
+      why: "A receiver takes the second for a repetition of the first and drops it.",
+      next: [
+        "look outside which of them happened",
+        "make keys of everything that names the operation",
+      ],
+    }),
+  );
+  return [...unstable, ...shared];
+}
+
+/** Only where the writer's format is known to have no intents: a log of a writer that has them is no such log. */
+function doneOnly(log: ObservedLog): readonly Finding[] {
+  const { dialect, intentCount, doneCount } = log.content.log.facts;
+  if (intentCount > 0 || doneCount === 0 || dialect.intentDeclared) return [];
+  return [
+    {
+      kind: "done-only-log",
+      severity: "notice",
+      certainty: "proved",
+      root: log.root,
+      file: log.path,
+      facts: { records: log.content.log.records },
+      says: `${log.path} records only what was finished, so an effect just before a crash leaves no trace in it.`,
+      next: [
+        "after a crash, look up the item after the last one outside",
+        "record intents (lastgood/core does)",
+      ],
+    },
+  ];
+}

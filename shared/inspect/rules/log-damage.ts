@@ -1,0 +1,136 @@
+/** One finding per damage of a log; parts of one record in two rotated files are joined. */
+import { scanJson } from "../../format/json-scan.js";
+import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
+import type { Finding } from "../finding.js";
+import type { LogDamage } from "../log-damage.js";
+import { sayLogDamage } from "../say-log-damage.js";
+
+export function logDamage(index: EvidenceIndex): readonly Finding[] {
+  return index.logs.flatMap((log) => {
+    const { foreign, damage } = log.content.log;
+    if (foreign !== undefined) return [foreignLog(log, foreign)];
+    return damage.map((one) => joinedRecord(index, log, one) ?? damageFinding(index, log, one));
+  });
+}
+
+function placed(log: ObservedLog, damage: LogDamage) {
+  const { kind, severity, certainty, at, where, path, facts } = damage;
+  const { length } = facts;
+  const to = typeof length === "number" ? at.byteOffset + length : log.content.bytes;
+  return {
+    kind,
+    severity,
+    certainty,
+    root: log.root,
+    file: log.path,
+    byteOffset: at.byteOffset,
+    line: at.line,
+    column: at.column,
+    ...(where === undefined ? {} : { where }),
+    ...(path === undefined ? {} : { path }),
+    facts,
+    evidence: [{ file: log.path, sha256: log.content.sha256, from: at.byteOffset, to }],
+    health: damage.health,
+  };
+}
+
+function damageFinding(index: EvidenceIndex, log: ObservedLog, damage: LogDamage): Finding {
+  const found = { ...placed(log, damage), ...sayLogDamage(log.path, damage) };
+  if (damage.kind !== "nul-run" || damage.at.byteOffset !== 0) return found;
+  // With the rotated copy beside it, a hole at the start has lost nothing.
+  const rotated = partBefore(index, log);
+  return rotated === undefined
+    ? found
+    : { ...found, facts: { ...found.facts, recordsLost: 0, earlierLinesIn: rotated.path } };
+}
+
+/** A cut end and a missing beginning that are one record together: untidy, and nothing is lost. */
+function joinedRecord(
+  index: EvidenceIndex,
+  log: ObservedLog,
+  damage: LogDamage,
+): Finding | undefined {
+  if (damage.kind === "torn-tail") {
+    const next = partAfter(index, log);
+    if (next === undefined || !joins(log, next)) return undefined;
+    return {
+      ...placed(log, damage),
+      kind: "split-record",
+      severity: "notice",
+      facts: { ...damage.facts, continuesIn: next.path },
+      says: `${log.path} ends in the middle of a record that goes on in ${next.path}; joined it is whole.`,
+      likelyCause: { says: "rotation by size cuts anywhere", certainty: "suspected" },
+      next: ["read both parts as one log"],
+      relatedTo: [{ file: next.path, kind: "missing-head" }],
+    };
+  }
+  if (damage.kind !== "missing-head") return undefined;
+  const before = partBefore(index, log);
+  if (before === undefined || !joins(before, log)) return undefined;
+  return {
+    ...placed(log, damage),
+    severity: "notice",
+    facts: { ...damage.facts, continuesFrom: before.path },
+    says: `${log.path} begins with the end of a record whose beginning is in ${before.path}; joined it is whole.`,
+    likelyCause: { says: "rotation by size cuts anywhere", certainty: "suspected" },
+    next: ["read both parts as one log"],
+    relatedTo: [{ file: before.path, kind: "split-record" }],
+  };
+}
+
+function joins(before: ObservedLog, after: ObservedLog): boolean {
+  const { tailPiece } = before.content.log;
+  const { headPiece } = after.content.log;
+  if (tailPiece === undefined || headPiece === undefined) return false;
+  const whole = new Uint8Array(tailPiece.length + headPiece.length);
+  whole.set(tailPiece);
+  whole.set(headPiece, tailPiece.length);
+  return scanJson(whole).outcome.kind === "whole";
+}
+
+function partAfter(index: EvidenceIndex, log: ObservedLog): ObservedLog | undefined {
+  return index.logs.find((other) => partBefore(index, other) === log);
+}
+
+/** The part that was written before this one: by the declared order, else by numbers that grow with age. */
+function partBefore(index: EvidenceIndex, log: ObservedLog): ObservedLog | undefined {
+  const { order } = index.context;
+  const at = order.indexOf(log.path);
+  const near = index.logs.filter((other) => other.root === log.root);
+  if (at >= 0) return near.find((other) => other.path === order[at - 1]);
+  const stem = log.path.replace(/\.\d{1,4}$/, "");
+  const number = numberOf(log.path);
+  return near.find((other) => other.path === `${stem}.${number + 1}`);
+}
+
+/** 0 for the part without a number: it is the one still written. */
+function numberOf(path: string): number {
+  return Number(/\.(\d{1,4})$/.exec(path)?.[1] ?? 0);
+}
+
+const foreignWords: Readonly<Record<string, string>> = {
+  "foreign-gzip": "a gzip stream",
+  "foreign-zip": "a zip archive",
+  "foreign-html": "an HTML or XML page",
+  utf16: "UTF-16 text",
+};
+
+function foreignLog(log: ObservedLog, kind: Finding["kind"]): Finding {
+  return {
+    kind,
+    severity: kind === "utf16" ? "warning" : "error",
+    certainty: "proved",
+    root: log.root,
+    file: log.path,
+    byteOffset: 0,
+    facts: { fileBytes: log.content.bytes },
+    says: `${log.path} holds ${foreignWords[kind] ?? "another format"}, not JSON Lines in UTF-8.`,
+    why: "Nothing else was looked at: line ends and records are not told from such bytes.",
+    next: [
+      kind === "utf16"
+        ? "convert a copy to UTF-8 and scan that"
+        : "unpack or fetch a copy and scan that",
+    ],
+    health: kind === "utf16" ? "encoding" : "foreign",
+  };
+}

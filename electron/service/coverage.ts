@@ -1,6 +1,7 @@
 /** What was looked at and what was not: kept apart from the findings, because unknown is never drawn as ok. */
-import { grouped } from "../../shared/base/text.js";
+
 import { limits } from "../../shared/base/limits.js";
+import { grouped } from "../../shared/base/text.js";
 import type { Coverage } from "../../shared/inspect/report.js";
 
 export class CoverageRecord {

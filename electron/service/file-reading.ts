@@ -2,7 +2,7 @@
  * Reading from a folder that others may be writing: the port that the collection of evidence stands on, so that
  * a refusing or moving disk can be put in its place.
  */
-import { constants, type BigIntStats } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { lstat, open, opendir } from "node:fs/promises";
 
 export type EntryKind = "file" | "folder" | "symbolic link" | "pipe" | "socket" | "device";

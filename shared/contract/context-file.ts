@@ -113,9 +113,7 @@ const shape = z.looseObject({
   roles: z.record(z.string(), z.enum(roles)).optional(),
   fields: fieldsShape.optional(),
   versionField: z.string().min(1).optional(),
-  dependsOn: z
-    .array(z.looseObject({ output: filePath, inputs: z.array(filePath) }))
-    .optional(),
+  dependsOn: z.array(z.looseObject({ output: filePath, inputs: z.array(filePath) })).optional(),
   timeFields: z.record(z.string(), jsonPath).optional(),
   rules: z
     .array(
@@ -203,9 +201,7 @@ function toFields(given: NonNullable<Shape["fields"]>): LogFields {
 const knownFields: ReadonlySet<string> = new Set(Object.keys(fieldsShape.shape));
 
 function toFilePath(given: { file: string; path?: JsonPath | undefined }): FilePath {
-  return given.path === undefined
-    ? { file: given.file }
-    : { file: given.file, path: given.path };
+  return given.path === undefined ? { file: given.file } : { file: given.file, path: given.path };
 }
 
 function toOperand(given: z.infer<typeof operand>): RuleOperand {

@@ -116,8 +116,8 @@ function byWeight(a: Finding, b: Finding): number {
     severityRank[a.severity] - severityRank[b.severity] ||
     a.root - b.root ||
     compareText(a.file, b.file) ||
-    (a.byteOffset ?? -1) - (b.byteOffset ?? -1) ||
     (a.line ?? 0) - (b.line ?? 0) ||
+    (a.byteOffset ?? -1) - (b.byteOffset ?? -1) ||
     compareText(a.kind, b.kind) ||
     compareText(a.path ?? "", b.path ?? "")
   );

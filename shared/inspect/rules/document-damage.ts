@@ -30,7 +30,7 @@ function damageFinding(
     ...placeOf(document, damage),
     ...sayDocumentDamage(document.path, damage),
     facts: { ...damage.facts, ...facts },
-    ...(damage.itself === undefined ? {} : { recoverable: itselfText(document, damage.itself) }),
+    ...ownRecovery(document, damage),
     evidence: [{ file: document.path, sha256: document.content.sha256, from, to }],
     health: damage.health,
   };
@@ -56,6 +56,22 @@ function spanOf(document: ObservedDocument, damage: DocumentDamage): { from: num
   const length = damage.facts.length;
   const from = damage.at.byteOffset;
   return { from, to: typeof length === "number" ? from + length : document.content.bytes };
+}
+
+/** Kinds that leave every value readable in the file itself. */
+const nothingLost: ReadonlySet<DocumentDamage["kind"]> = new Set([
+  "trailing-comma",
+  "comments",
+  "nonstandard-number",
+  "bom",
+]);
+
+function ownRecovery(
+  document: ObservedDocument,
+  damage: DocumentDamage,
+): Pick<Finding, "recoverable"> {
+  if (damage.itself !== undefined) return { recoverable: itselfText(document, damage.itself) };
+  return nothingLost.has(damage.kind) ? { recoverable: "itself" } : {};
 }
 
 function itselfText(document: ObservedDocument, span: { from: number; to: number }): string {

@@ -11,7 +11,7 @@
  * Two copies, because whatever the old holder confirmed, it confirmed before the first was moved over the name, and
  * perhaps after the first was made. Nothing is ever added to a copy under the name before the last row, so each row
  * can be left by a crash at any point and gone on from by anybody: the log is made anew from the old file. A reader
- * finds one whole file under the name all the time.
+ * finds one whole file under the name all the time; between the two moves it may lack the records confirmed last.
  *
  * Two takers: each makes a fresh copy, then looks for later tokens and gives up if it sees one, then takes the fresh
  * copies of all others away. So of two that run at once the later token wins, and an earlier one that slept through
@@ -106,13 +106,8 @@ async function makeFresh(own: TakeOver): Promise<FreshCopy> {
 async function displaceOldHolder(own: TakeOver, fresh: FreshCopy): Promise<void> {
   const { disk, log } = own;
   await disk.atCrashPoint("take-over: begun");
-  const old = await openLogHandle(disk, log);
-  const { identity, sizeBytes } = await old.stat();
+  const identity = await copyWholeLines(own, fresh);
   try {
-    await usingFile(old, async () => {
-      const lastLine = await readLastLine(old, log.path, sizeBytes);
-      await copyRange(old, fresh.file, 0, sizeBytes - lastLine.length);
-    });
     await fresh.file.sync(); // before it gets the name, or a power loss could leave an empty log there
     await disk.atCrashPoint("take-over: copied");
     await keepOldFile(own, identity);
@@ -126,6 +121,17 @@ async function displaceOldHolder(own: TakeOver, fresh: FreshCopy): Promise<void>
     throw error;
   }
   await disk.atCrashPoint("take-over: moved");
+}
+
+/** Answers which file it was that was copied. */
+async function copyWholeLines({ disk, log }: TakeOver, fresh: FreshCopy): Promise<string> {
+  const old = await openLogHandle(disk, log);
+  return await usingFile(old, async () => {
+    const { identity, sizeBytes } = await old.stat();
+    const lastLine = await readLastLine(old, log.path, sizeBytes);
+    await copyRange(old, fresh.file, 0, sizeBytes - lastLine.length);
+    return identity;
+  });
 }
 
 async function keepOldFile({ disk, log, token }: TakeOver, identity: string): Promise<void> {

@@ -85,6 +85,8 @@ export const limits = {
   logItemsMax: 5_000_000,
   /** Entries of one kind (attempts, effects, remarks …) kept for one item of a log; the count goes on beyond it. */
   itemStateEntriesMax: 64,
+  /** Different texts (workers, runs, attempts) of one log that are held once for all its records. */
+  itemStateWordsMax: 10_000,
   /** Bytes. A larger document is not unfolded into a tree for rules that compare; its bytes are still scanned whole. */
   treeDocumentBytesMax: 32 * 1024 * 1024,
   /** Elements of equal shape compared with each other in one list; beyond it a list is not searched for twins. */

@@ -107,6 +107,7 @@ class Fold implements ItemFold {
   /** Operations of one item that have a key, for the records that name only the item. */
   readonly #keyedOfItem = new Map<string, Operation[]>();
   readonly #all: Operation[] = [];
+  readonly #words = new Words();
   #full = false;
 
   get itemCount(): number {
@@ -120,7 +121,7 @@ class Fold implements ItemFold {
   add(record: FoldRecord): void {
     const operation =
       record.key === undefined ? this.#ofItem(record) : this.#ofKey(record, record.key);
-    operation?.add(record);
+    operation?.add(record, this.#words);
   }
 
   get(identity: string): ItemState | undefined {
@@ -176,6 +177,19 @@ class Fold implements ItemFold {
 
 const entriesMax = limits.itemStateEntriesMax;
 
+/** Workers, runs and attempts are a few texts that stand in millions of records: each is held once. */
+class Words {
+  readonly #held = new Map<string, string>();
+
+  once(text: string | undefined): string | undefined {
+    if (text === undefined) return undefined;
+    const held = this.#held.get(text);
+    if (held !== undefined) return held;
+    if (this.#held.size < limits.itemStateWordsMax) this.#held.set(text, text);
+    return text;
+  }
+}
+
 interface Attempt extends AttemptState {
   intent?: RecordPlace;
   outcome?: AttemptOutcome;
@@ -184,9 +198,9 @@ interface Attempt extends AttemptState {
 class Operation implements ItemState {
   readonly identity: string;
   readonly item: string;
-  readonly keys: string[];
-  readonly attempts: Attempt[] = [];
-  // Most operations are clean: what they have none of costs no list each.
+  keys: readonly string[];
+  // Lists are made anew when they grow: most hold one entry, and a list that is pushed to reserves room for many.
+  attempts: readonly Attempt[] = none;
   dones: readonly RecordPlace[] = none;
   storedTwice: ItemState["storedTwice"] = none;
   redos: readonly RecordPlace[] = none;
@@ -194,7 +208,7 @@ class Operation implements ItemState {
   remarks: ItemState["remarks"] = none;
   omittedCount = 0;
 
-  constructor(identity: string, item: string, keys: string[]) {
+  constructor(identity: string, item: string, keys: readonly string[]) {
     this.identity = identity;
     this.item = item;
     this.keys = keys;
@@ -209,73 +223,86 @@ class Operation implements ItemState {
   }
 
   learnKey(key: string): void {
-    if (this.keys.length < entriesMax) this.keys.push(key);
-    else this.omittedCount += 1;
+    this.keys = this.#with(this.keys, key);
   }
 
-  add(record: FoldRecord): void {
+  add(record: FoldRecord, words: Words): void {
+    const place = this.#placeOf(record, words);
     switch (record.phase) {
       case "intent":
-        this.#addIntent(record);
+        this.#addIntent(place);
         break;
       case "done":
-        this.#addDone(record);
+        this.#addDone(Object.assign(place, { phase: "done", outcome: "done" } as const));
         break;
       case "failed":
-        this.#close(record, { ...placeOf(record), phase: "failed", outcome: "failed" });
+        this.#close(Object.assign(place, { phase: "failed", outcome: "failed" } as const));
         break;
       case "settled": {
         const outcome = record.outcome ?? "unknown";
-        this.#close(record, { ...placeOf(record), phase: "settled", outcome });
+        this.#close(Object.assign(place, { phase: "settled", outcome } as const));
         break;
       }
       case "other":
-        this.remarks = this.#with(this.remarks, { ...placeOf(record), word: record.word ?? "" });
+        this.remarks = this.#with(this.remarks, { ...place, word: record.word ?? "" });
         break;
       default:
         assertNever(record.phase);
     }
   }
 
-  #addIntent(record: FoldRecord): void {
-    const place = placeOf(record);
-    const same = this.attempts.find(
-      (one) => one.attempt === record.attempt && isSameRecord(one.intent, place),
-    )?.intent;
+  #placeOf(record: FoldRecord, words: Words): PlaceHeld {
+    const { line, byteOffset, at, seq, content } = record;
+    return {
+      line,
+      byteOffset,
+      worker: words.once(record.worker),
+      at,
+      seq,
+      run: words.once(record.run),
+      key: this.keys.find((key) => key === record.key) ?? record.key,
+      lease: words.once(record.lease),
+      attempt: words.once(record.attempt),
+      content,
+    };
+  }
+
+  #addIntent(place: PlaceHeld): void {
+    const { attempt } = place;
+    const same = this.attempts.find(({ intent }) => isSameRecord(intent, place))?.intent;
     if (same !== undefined) {
       this.storedTwice = this.#with(this.storedTwice, { first: same, second: place });
       return;
     }
     const open = this.attempts.findLast((one) => one.outcome === undefined && one.intent);
     if (open?.intent !== undefined) {
-      const attempts = [open.attempt, record.attempt] as const;
+      const attempts = [open.attempt, attempt] as const;
       const overlap = { openIntent: open.intent, newIntent: place, attempts };
       this.overlaps = this.#with(this.overlaps, overlap);
     }
     if (this.dones.length > 0 || this.attempts.some((one) => one.outcome?.outcome === "done")) {
       this.redos = this.#with(this.redos, place);
     }
-    this.#addAttempt({ attempt: record.attempt, intent: place });
+    this.#addAttempt({ attempt, intent: place });
   }
 
-  #addDone(record: FoldRecord): void {
-    const place = placeOf(record);
-    const same = this.dones.find((one) => isSameRecord(one, place));
+  #addDone(done: PlaceHeld & AttemptOutcome): void {
+    const same = this.dones.find((one) => isSameRecord(one, done));
     if (same !== undefined) {
-      this.storedTwice = this.#with(this.storedTwice, { first: same, second: place });
+      this.storedTwice = this.#with(this.storedTwice, { first: same, second: done });
       return;
     }
-    this.dones = this.#with(this.dones, place);
-    this.#close(record, { ...place, phase: "done", outcome: "done" });
+    this.dones = this.#with(this.dones, done);
+    this.#close(done);
   }
 
-  #close(record: FoldRecord, outcome: AttemptOutcome): void {
-    const attempt = this.#attemptOf(record);
-    if (attempt === undefined) this.#addAttempt({ attempt: record.attempt, outcome });
+  #close(outcome: PlaceHeld & AttemptOutcome): void {
+    const attempt = this.#attemptOf(outcome);
+    if (attempt === undefined) this.#addAttempt({ attempt: outcome.attempt, outcome });
     else if (overrides(outcome, attempt.outcome)) attempt.outcome = outcome;
   }
 
-  #attemptOf({ attempt }: FoldRecord): Attempt | undefined {
+  #attemptOf({ attempt }: PlaceHeld): Attempt | undefined {
     const oldestOpen = (one: Attempt) => one.outcome === undefined;
     if (attempt === undefined) return this.attempts.find(oldestOpen) ?? this.attempts.find(isOpen);
     const numbered = this.attempts.filter((one) => one.attempt === attempt);
@@ -288,7 +315,7 @@ class Operation implements ItemState {
 
   #addAttempt(attempt: Attempt): void {
     if (this.attempts.length < entriesMax) {
-      this.attempts.push(attempt);
+      this.attempts = [...this.attempts, attempt];
       return;
     }
     this.omittedCount += 1;
@@ -298,8 +325,7 @@ class Operation implements ItemState {
       (one) => !isOpen(one) && one.outcome?.outcome !== "done",
     );
     if (oldestClosed === -1) return;
-    this.attempts.splice(oldestClosed, 1);
-    this.attempts.push(attempt);
+    this.attempts = [...this.attempts.toSpliced(oldestClosed, 1), attempt];
   }
 
   #with<Entry>(list: readonly Entry[], entry: Entry): readonly Entry[] {
@@ -327,11 +353,6 @@ function overrides(next: AttemptOutcome, known: AttemptOutcome | undefined): boo
 interface PlaceHeld extends RecordPlace {
   readonly attempt: string | undefined;
   readonly content: string | undefined;
-}
-
-function placeOf(record: FoldRecord): PlaceHeld {
-  const { line, byteOffset, worker, at, seq, run, key, lease, attempt, content } = record;
-  return { line, byteOffset, worker, at, seq, run, key, lease, attempt, content };
 }
 
 /**

@@ -5,7 +5,13 @@
 import { limits } from "../base/limits.js";
 import type { EffectOutcome, FoldRecord } from "./item-state.js";
 import { JsonNumber } from "./json-number.js";
-import { isJsonObject, type JsonValue, memberOf, parseJson } from "./json-value.js";
+import {
+  isJsonObject,
+  type JsonValue,
+  memberOf,
+  type ParsedJson,
+  parseJson,
+} from "./json-value.js";
 
 interface RecordCommon {
   /** Position in the log, +1 each: a gap shows a lost record, a repetition a record stored twice. */
@@ -111,7 +117,7 @@ export type LogLine =
 /** Reads one line, given without its `\n`. Any bytes are answered. */
 export function readLogLine(line: Uint8Array): LogLine {
   if (line.every(isBlank)) return { kind: "blank" };
-  const parsed = parseJson(line);
+  const parsed = parseQuickly(line) ?? parseJson(line);
   if (parsed.kind === "not-json") {
     return { kind: "unreadable", reason: `${parsed.reason} at byte ${parsed.byteOffset}` };
   }
@@ -127,6 +133,24 @@ export function readLogLine(line: Uint8Array): LogLine {
     return { kind: "unreadable", reason: `no phase, and a member ${JSON.stringify(strange)}` };
   }
   return { kind: "record", record: recordFrom(parsed.value, item) };
+}
+
+const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** A number this long may not be what its double says. */
+const manyDigits = /\d{16}|\d[eE]/;
+
+/**
+ * The engine's own reader, several times faster, for the lines where it answers as ours does: undefined for the rest,
+ * which are those with numbers that a double may not hold as written, and those that are no JSON and need a reason.
+ */
+function parseQuickly(line: Uint8Array): Pick<ParsedJson, "kind" | "value"> | undefined {
+  try {
+    const text = strictDecoder.decode(line);
+    if (manyDigits.test(text)) return undefined;
+    return { kind: "value", value: JSON.parse(text) as JsonValue };
+  } catch {
+    return undefined;
+  }
 }
 
 /** What may stand in a record without a phase that is still a plain "done". */

@@ -132,6 +132,22 @@ describe("reading a line", () => {
     });
   });
 
+  test.each(["1e3", "1.50", "0.10000000000000000555", "123456789012345678901234567890", "-0"])(
+    "a line is read the same whether or not it is one for the quick reader: %s",
+    (number) => {
+      const quick = readLogLine(bytes(`{"id":"a","phase":"done","seq":${number}}`));
+      // Sixteen digits in a row anywhere make a line one for the slow reader.
+      const slow = readLogLine(
+        bytes(`{"id":"a","phase":"done","seq":${number},"x":"${"7".repeat(16)}"}`),
+      );
+      expect(quick).toEqual(slow);
+    },
+  );
+
+  test("a byte order mark makes a line unreadable, for the quick reader too", () => {
+    expect(readLogLine(bytes('\ufeff{"id":"a"}')).kind).toBe("unreadable");
+  });
+
   test.each([
     ['{"id":"a","phase":"do', "unreadable"],
     ['{"id":"a"}{"id":"b"}', "unreadable"],

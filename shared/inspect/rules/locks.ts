@@ -11,15 +11,19 @@ export function locks(index: EvidenceIndex): readonly Finding[] {
     .flatMap((lock) => {
       const value = index.value(lock);
       if (value === undefined) return [];
-      const lease = expiredLease(index, lock, value);
-      return lease ?? staleLock(index, lock, value);
+      // An owner that is provably gone says more than a lease that ran out.
+      const stale = staleLock(index, lock, value);
+      return stale.length > 0 ? stale : (expiredLease(index, lock, value) ?? []);
     });
 }
 
 interface Owner {
   readonly pid: number;
   readonly host: string | undefined;
+  /** When the lock was made. */
   readonly sinceMs: number;
+  /** When its owner says that it started. */
+  readonly startedMs: number;
 }
 
 const pidNames = ["pid", "processId", "process_id", "PID"];
@@ -42,7 +46,12 @@ function ownerOf(value: JsonValue): Owner | undefined {
   const since = first(value, timeNames);
   const number = typeof pid === "string" ? Number(pid) : pid;
   if (typeof number !== "number" || !Number.isSafeInteger(number)) return undefined;
-  return { pid: number, host: typeof host === "string" ? host : undefined, sinceMs: timeMs(since) };
+  return {
+    pid: number,
+    host: typeof host === "string" ? host : undefined,
+    sinceMs: timeMs(since),
+    startedMs: timeMs(first(value, ["processStartedAt"])),
+  };
 }
 
 function first(value: JsonValue, names: readonly string[]): JsonValue | undefined {
@@ -102,26 +111,48 @@ function goneBecause(owner: Owner, processes: readonly KnownProcess[]): string |
   const same = processes.find((process) => process.pid === owner.pid);
   if (same === undefined) return `no process ${owner.pid} runs on its host`;
   const startedMs = same.started === undefined ? Number.NaN : Date.parse(same.started);
-  if (Number.isNaN(startedMs) || Number.isNaN(owner.sinceMs)) return undefined;
-  if (startedMs <= owner.sinceMs + limits.clockSkewMsMax) return undefined;
+  const isOther = Math.abs(startedMs - owner.startedMs) > limits.clockSkewMsMax;
+  const isLater = startedMs > owner.sinceMs + limits.clockSkewMsMax;
+  if (!isLater && !isOther) return undefined; // also when a time is not known: NaN compares false
   const name = same.name === undefined ? "" : ` (${same.name})`;
-  return `process ${owner.pid}${name} started ${same.started}, after the lock was made`;
+  return `process ${owner.pid}${name} started ${same.started}, ${isLater ? "after the lock was made" : "at another time than its owner"}`;
 }
 
-/** Undefined: not a lease of ours. */
+const holderNames = ["holder", "owner", "worker", "heldBy"];
+const tokenNames = ["token", "fencingToken", "leaseId", "lease"];
+const expiryNames = [
+  "expiresAt",
+  "expires_at",
+  "expires",
+  "until",
+  "validUntil",
+  "leaseUntil",
+  "lockUntil",
+];
+
+/** When a lease runs out: its last renewal and duration (ours), or the moment it names itself. */
+function expiryOf(value: JsonValue): number | undefined {
+  const duration = memberOf(value, "durationMs");
+  const renewed = memberOf(value, "renewedAt");
+  if (typeof duration === "number" && renewed !== undefined) return timeMs(renewed) + duration;
+  const named = first(value, expiryNames);
+  return named === undefined ? undefined : timeMs(named);
+}
+
+/** Undefined: no lease. */
 function expiredLease(
   index: EvidenceIndex,
   lock: ObservedDocument,
   value: JsonValue,
 ): readonly Finding[] | undefined {
-  const renewed = memberOf(value, "renewedAt");
-  const duration = memberOf(value, "durationMs");
-  const token = memberOf(value, "token");
-  if (typeof renewed !== "string" || typeof duration !== "number" || typeof token !== "number")
-    return undefined;
-  const holder = memberOf(value, "holder");
-  if (typeof holder !== "string" || isSuperseded(index, lock, token)) return [];
-  const overdueMs = index.evidence.nowMs - (Date.parse(renewed) + duration + limits.clockSkewMsMax);
+  const expiryMs = expiryOf(value);
+  if (expiryMs === undefined) return undefined;
+  const tokenFound = first(value, tokenNames);
+  const token = typeof tokenFound === "number" || typeof tokenFound === "string" ? tokenFound : 0;
+  const holder = first(value, holderNames);
+  if (typeof holder !== "string") return [];
+  if (typeof token === "number" && isSuperseded(index, lock, token)) return [];
+  const overdueMs = index.evidence.nowMs - (expiryMs + limits.clockSkewMsMax);
   if (Number.isNaN(overdueMs) || overdueMs <= 0) return [];
   const overdueSeconds = Math.round(overdueMs / 1000);
   return [

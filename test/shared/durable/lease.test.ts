@@ -261,6 +261,50 @@ describe("the state of a lease by the clock", () => {
   });
 });
 
+test("a taker so slow that the name it wants was granted, renewed and tidied away meanwhile gets nothing", async () => {
+  const { options, store } = world();
+  let holder: GrantedLease | undefined;
+  const slow: ObjectStore = new Proxy(store, {
+    get: (inner, name) => {
+      const member = Reflect.get(inner, name, inner);
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]) => {
+        if (name === "replace" && holder === undefined) {
+          holder = await granted(options("quick", 1));
+          await holder.renew();
+          expect(await names(store)).toEqual([`${target}.lease.1.1.json`]);
+        }
+        return await Reflect.apply(member, inner, args);
+      };
+    },
+  });
+  const outcome = await acquireLease(options("slow", 2, { store: slow }));
+  expect(outcome).toMatchObject({ kind: "held-by", record: { holder: "quick" } });
+  expect(await holder?.check()).toBe("held");
+  expect(await names(store)).toEqual([`${target}.lease.1.1.json`]);
+});
+
+test("a renewal that a taker overtook between its look and its writing says that the lease is lost", async () => {
+  const { options, store, pass } = world();
+  let taker: GrantedLease | undefined;
+  let isLate = false;
+  const slow: ObjectStore = new Proxy(store, {
+    get: (inner, name) => {
+      const member = Reflect.get(inner, name, inner);
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]) => {
+        if (name === "replace" && isLate) taker ??= await granted(options("taker", 2));
+        return await Reflect.apply(member, inner, args);
+      };
+    },
+  });
+  const lease = await granted(options("slow", 1, { store: slow }));
+  pass(40_000);
+  isLate = true;
+  expect(await lease.renew()).toBe("lost");
+  expect(await taker?.check()).toBe("held");
+});
+
 test("an uncertain write of a grant holds nothing and leaves nothing behind", async () => {
   const { options, store } = world();
   const doubtful: ObjectStore = Object.create(store, {

@@ -11,6 +11,7 @@ import { createLogDiagnosis } from "../../shared/inspect/diagnose-log.js";
 import type { Evidence, ObservedContent, ObservedFile } from "../../shared/inspect/evidence.js";
 import { documentCapture } from "../../shared/inspect/evidence-index.js";
 import { type FileRole, guessRoles } from "../../shared/inspect/guess-roles.js";
+import { logQueries } from "../../shared/inspect/log-views.js";
 import { CoverageRecord } from "./coverage.js";
 import { type FileReading, sayErrno } from "./file-reading.js";
 import { type Look, lookAtDocument, lookAtHead, lookAtLog } from "./look-at-file.js";
@@ -208,7 +209,8 @@ class Looks {
   private async lookOnceAtLog({ file, role }: WantedFile, isLast: boolean): Promise<Seen> {
     // Our own audit log has our own fields, whatever the context says about the logs of the run.
     const fields = isOwnAudit(file.path) ? undefined : this.context.fields;
-    const log = createLogDiagnosis({ path: file.path, role: role.role, fields });
+    const queries = logQueries(this.context, file.path);
+    const log = createLogDiagnosis({ path: file.path, role: role.role, fields, queries });
     const extent = isLast ? "whole-lines" : "all-bytes";
     const look = await lookAtLog(this.means.reading, file.location, log, extent);
     if (look.kind !== "read") return { look, content: undefined, whole: false };

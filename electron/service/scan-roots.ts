@@ -18,7 +18,7 @@ export interface NamedRoot extends ScanRoot {
 export async function toRoot(path: string): Promise<NamedRoot> {
   try {
     const found = await stat(path);
-    if (found.isDirectory()) return { folder: path, name: path, only: undefined };
+    if (found.isDirectory()) return { folder: path, name: withoutEndSlash(path), only: undefined };
     if (found.isFile()) return fileRoot(path);
   } catch (error) {
     throw explained(path, error);
@@ -28,6 +28,11 @@ export async function toRoot(path: string): Promise<NamedRoot> {
     `${visibleText(path)} is neither a file nor a folder: it is not read, since reading it could wait for ever.`,
     { subject: path },
   );
+}
+
+/** `runs/` and `runs` are one root, and finding ids must not depend on how a shell completed the name. */
+function withoutEndSlash(path: string): string {
+  return path.replace(/(?<=.)\/+$/, "");
 }
 
 async function fileRoot(path: string): Promise<NamedRoot> {

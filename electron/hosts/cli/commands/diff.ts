@@ -1,4 +1,10 @@
-import { clipToColumns, counted, safeJson, visibleText } from "../../../../shared/base/text.js";
+import {
+  clipToColumns,
+  counted,
+  safeJson,
+  visibleText,
+  wrapWords,
+} from "../../../../shared/base/text.js";
 import { type ReadablePart, readablePart } from "../../../../shared/inspect/readable-part.js";
 import {
   type StructuralChange,
@@ -134,7 +140,10 @@ function structureText(
   ];
   for (const { file, kind, byteOffset, line, column } of broken)
     lines.push(
-      `${visibleText(file)} is broken at ${line}:${column}, byte ${byteOffset} (${kind}): only what stands before is compared`,
+      ...wrapWords(
+        `${visibleText(file)} is broken at ${line}:${column}, byte ${byteOffset} (${kind}): only what stands before is compared`,
+        columns,
+      ),
     );
   lines.push("");
   for (const change of diff.changes) lines.push(...changeLines(change, columns, paint));

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { LastgoodError } from "../../../../shared/base/errors.js";
 import { counted, visibleText } from "../../../../shared/base/text.js";
 import { writeContextFile } from "../../../../shared/contract/context-file.js";
+import type { LogFields } from "../../../../shared/inspect/context.js";
+import type { ObservedFile } from "../../../../shared/inspect/evidence.js";
 import { errnoOf, sayErrno } from "../../../service/file-reading.js";
 import { contextFileName, inspectPaths } from "../../../service/inspect-roots.js";
 import { badUsage, type Command, type CommandHost, type ExitCode, type Words } from "../command.js";
@@ -33,7 +35,10 @@ async function runInit(words: Words, host: CommandHost): Promise<ExitCode> {
     ({ content, nameBase64 }) => content.kind !== "unreadable" && nameBase64 === undefined,
   );
   const roles = new Map(judged.map(({ path, role }) => [path, role]));
-  const text = writeContextFile({ roles, fields: evidence.context.fields });
+  const text = writeContextFile({
+    roles,
+    fields: evidence.context.fields ?? guessedFields(judged),
+  });
   if (words.flag("print") === true) {
     terminal.out(text);
     return 0;
@@ -49,6 +54,35 @@ async function runInit(words: Words, host: CommandHost): Promise<ExitCode> {
   );
   return 0;
 }
+
+/** Fields are declared for all logs of a folder, so they are written only where all were guessed alike. */
+function guessedFields(files: readonly ObservedFile[]): LogFields | undefined {
+  const texts = files.flatMap(({ content, path }) => {
+    if (content.kind !== "log" || path.startsWith(".lastgood/")) return [];
+    const { paths, doneIsImplied } = content.log.facts.dialect;
+    const named = contextFieldNames.flatMap((name) =>
+      paths[name] === undefined ? [] : [[name, paths[name]] as const],
+    );
+    const fields = { ...Object.fromEntries(named), ...(doneIsImplied ? { doneIsImplied } : {}) };
+    return [JSON.stringify(fields)];
+  });
+  const [first] = new Set(texts);
+  if (first === undefined || first === "{}" || new Set(texts).size > 1) return undefined;
+  return JSON.parse(first) as LogFields;
+}
+
+const contextFieldNames = [
+  "item",
+  "phase",
+  "key",
+  "attempt",
+  "worker",
+  "time",
+  "seq",
+  "lease",
+  "run",
+  "error",
+] as const;
 
 async function isFolder(path: string): Promise<boolean> {
   try {

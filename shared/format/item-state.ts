@@ -105,7 +105,7 @@ class Fold implements ItemFold {
   readonly #byKey = new Map<string, Operation>();
   readonly #byItem = new Map<string, Operation>();
   /** Operations of one item that have a key, for the records that name only the item. */
-  readonly #keyedOfItem = new Map<string, Operation[]>();
+  readonly #keyedOfItem = new Map<string, Operation | Operation[]>();
   readonly #all: Operation[] = [];
   readonly #words = new Words();
   #full = false;
@@ -133,7 +133,8 @@ class Fold implements ItemFold {
   }
 
   #ofItem({ item }: FoldRecord): Operation | undefined {
-    const keyed = this.#keyedOfItem.get(item) ?? [];
+    const found = this.#keyedOfItem.get(item) ?? [];
+    const keyed = Array.isArray(found) ? found : [found];
     const own = this.#byItem.get(item);
     const open = keyed.find((one) => one.hasOpen);
     if (open !== undefined && own?.hasOpen !== true) return open;
@@ -158,7 +159,8 @@ class Fold implements ItemFold {
     if (made === undefined) return undefined;
     this.#byKey.set(key, made);
     const keyed = this.#keyedOfItem.get(record.item);
-    if (keyed === undefined) this.#keyedOfItem.set(record.item, [made]);
+    if (keyed === undefined) this.#keyedOfItem.set(record.item, made);
+    else if (!Array.isArray(keyed)) this.#keyedOfItem.set(record.item, [keyed, made]);
     // Bounded: an item under ever new keys must not make each record without a key slower.
     else if (keyed.length < entriesMax) keyed.push(made);
     return made;
@@ -264,6 +266,9 @@ class Operation implements ItemState {
       lease: words.once(record.lease),
       attempt: words.once(record.attempt),
       content,
+      // Made with all its fields: one added later costs more room than the field itself.
+      phase: undefined,
+      outcome: undefined,
     };
   }
 
@@ -286,7 +291,7 @@ class Operation implements ItemState {
     this.#addAttempt({ attempt, intent: place });
   }
 
-  #addDone(done: PlaceHeld & AttemptOutcome): void {
+  #addDone(done: OutcomeHeld): void {
     const same = this.dones.find((one) => isSameRecord(one, done));
     if (same !== undefined) {
       this.storedTwice = this.#with(this.storedTwice, { first: same, second: done });
@@ -296,7 +301,7 @@ class Operation implements ItemState {
     this.#close(done);
   }
 
-  #close(outcome: PlaceHeld & AttemptOutcome): void {
+  #close(outcome: OutcomeHeld): void {
     const attempt = this.#attemptOf(outcome);
     if (attempt === undefined) this.#addAttempt({ attempt: outcome.attempt, outcome });
     else if (overrides(outcome, attempt.outcome)) attempt.outcome = outcome;
@@ -353,7 +358,11 @@ function overrides(next: AttemptOutcome, known: AttemptOutcome | undefined): boo
 interface PlaceHeld extends RecordPlace {
   readonly attempt: string | undefined;
   readonly content: string | undefined;
+  readonly phase: AttemptOutcome["phase"] | undefined;
+  readonly outcome: EffectOutcome | undefined;
 }
+
+type OutcomeHeld = PlaceHeld & AttemptOutcome;
 
 /**
  * The same record stored twice (a copy, a merge), not the effect done twice. Two bare `{"id":…}` lines are equal and

@@ -96,6 +96,9 @@ export async function openCheckpointLog(options: CheckpointLogOptions): Promise<
     isWholeRecord,
     setAside: async (cut) => {
       await setAside(options, cut.bytes);
+      // Only a holder cuts. One that slept since its first look may by now have the next holder's file open, and the
+      // cut line in it is that holder's record under way. Held now means opened before anybody could move the name.
+      if ((await lease.check()) === "lost") throw leaseLost(log);
       await atCrashPoint("open: tail set aside");
     },
     takeOver:
@@ -107,6 +110,8 @@ export async function openCheckpointLog(options: CheckpointLogOptions): Promise<
     const reading = await readCheckpoint(store, log);
     // Read by name, and the name must still lead to what we have open; more bytes than ours are somebody else's.
     if (reading.sizeBytes !== file.sizeBytes) throw leaseLost(log);
+    // Or a caller would act on what it read, and find out only at its first record that the log is not its own.
+    if ((await lease.check()) === "lost") throw leaseLost(log);
     await atCrashPoint("open: log read");
     return new Writer(options, file, reading);
   } catch (error) {

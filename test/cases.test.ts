@@ -15,15 +15,19 @@ function judged(...options: string[]): string {
   return stdout.trim();
 }
 
-test("every case is told as its README says, through the command line", { timeout: 180_000 }, () => {
+test("every case is told as its README says, through the command line", {
+  timeout: 180_000,
+}, () => {
   const said = judged();
   process.stdout.write(`cases: ${said.split("\n").at(-1)}\n`);
   expect(said).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
 });
 
-test("an unknown folder, without roles, is guessed no worse than before", { timeout: 180_000 }, () => {
+const full = process.env.LASTGOOD_TEST_FULL === "1";
+const title = `an unknown folder, without roles, is guessed as well${full ? "" : " (skipped: only with LASTGOOD_TEST_FULL=1)"}`;
+
+test.skipIf(!full)(title, { timeout: 180_000 }, () => {
   const last = judged("--no-roles").split("\n").at(-1) ?? "";
   process.stdout.write(`cases without roles: ${last}\n`);
-  const failed = Number(/(\d+) failed/.exec(last)?.[1] ?? Number.NaN);
-  expect(failed).toBeLessThanOrEqual(3);
+  expect(last).toMatch(/^\d+ passed, 0 failed, \d+ skipped$/);
 });

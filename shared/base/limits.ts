@@ -99,6 +99,8 @@ export const limits = {
   fieldGuessRecordsMax: 64,
   /** Damaged lines of one log that are told one by one; the rest is counted. */
   damagedLinesToldMax: 1_000,
+  /** Pointers of one torn document that a report lists. */
+  tornPointersToldMax: 100,
   /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
   nulRunBytesMin: 8,
   /** Places tried as the start of a document behind other text. */

@@ -9,6 +9,7 @@ import { type Overall, overallOf } from "./overall.js";
 import { bestCopy, withTarget } from "./recommend.js";
 import { rules } from "./rules/index.js";
 import { isSaveUnderWay } from "./rules/leftovers.js";
+import { withTornPointers } from "./torn-pointers.js";
 
 export interface Inspection {
   /** Sorted by severity, then root, file and place. */
@@ -48,7 +49,10 @@ function recommendTargets(index: EvidenceIndex, findings: readonly Finding[]): r
       return alone ? withTarget(finding, undefined) : finding;
     }
     if (!targets.has(name)) targets.set(name, bestCopy(index, family, unsound));
-    return withTarget(finding, targets.get(name));
+    const target = targets.get(name);
+    const told = withTarget(finding, target);
+    const isTorn = finding.kind === "truncated" || finding.kind === "nul-padding";
+    return isTorn && family.head !== undefined ? withTornPointers(told, family.head, target) : told;
   });
 }
 

@@ -5,6 +5,14 @@ import type { Finding } from "./finding.js";
 
 type Said = Pick<Finding, "says" | "next"> & Partial<Pick<Finding, "why" | "likelyCause">>;
 
+/** Where a cut lies, as a sentence says it; the report's `where` keeps its fixed words. */
+export function sayWhere(where: string | undefined): string {
+  if (where === undefined) return "between tokens";
+  const [place = "", ...thing] = where.split(" ");
+  const article = thing[0] === "escape" || thing[0] === "open" ? "an" : "a";
+  return `${place} ${article} ${thing.join(" ")}`;
+}
+
 const suspected = (says: string) => ({ says, certainty: "suspected" as const });
 
 export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
@@ -179,8 +187,8 @@ function truncated(name: string, damage: DocumentDamage): Said {
   const bytes = damage.facts.fileBytes;
   const place =
     at === bytes
-      ? `at its end, byte ${at}, ${damage.where}`
-      : `${damage.where} at byte ${at} of ${bytes}`;
+      ? `at its end, byte ${at}, ${sayWhere(damage.where)}`
+      : `${sayWhere(damage.where)} at byte ${at} of ${bytes}`;
   return {
     says: `${name} stops ${place}.`,
     why: `${damage.facts.openDepth} brackets are still open${inPath(damage)}. The value at the cut is never taken as whole.`,
@@ -193,7 +201,7 @@ function nulPadding(name: string, damage: DocumentDamage): Said {
   const { facts } = damage;
   const whole = damage.itself !== undefined;
   return {
-    says: `${name} is ${facts.length} NUL bytes from byte ${damage.at.byteOffset} to its end${whole ? ", behind a whole document" : `; the text before them stops ${damage.where}`}.`,
+    says: `${name} is ${facts.length} NUL bytes from byte ${damage.at.byteOffset} to its end${whole ? ", behind a whole document" : `; the text before them stops ${sayWhere(damage.where)}`}.`,
     why: whole
       ? "The document before the NUL bytes closes by itself."
       : `${facts.openDepth} brackets are still open where the NUL bytes begin.`,

@@ -2,6 +2,7 @@
 import { invariant } from "../base/assert.js";
 import type { Finding } from "./finding.js";
 import type { LogDamage } from "./log-damage.js";
+import { sayWhere } from "./say-document-damage.js";
 
 type Said = Pick<Finding, "says" | "next"> & Partial<Pick<Finding, "why" | "likelyCause">>;
 
@@ -14,7 +15,7 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
   switch (damage.kind) {
     case "torn-tail":
       return {
-        says: `${name} ends in a cut line: line ${line} stops ${damage.where} (from byte ${at}, ${length} bytes).`,
+        says: `${name} ends in a cut line: line ${line} stops ${sayWhere(damage.where)} (from byte ${at}, ${length} bytes).`,
         why: `The ${records} records before it are whole and can be kept. What the cut line was about may have happened.`,
         likelyCause: suspected("the writer was stopped in the middle of an append"),
         next: [

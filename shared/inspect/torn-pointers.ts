@@ -19,14 +19,12 @@ export function withTornPointers(
   const only = [...pointersIn(mine)].filter((uri) => !known.has(uri));
   if (only.length === 0 || target === undefined) return finding;
   const listed = only.slice(0, limits.tornPointersToldMax);
-  const names = only.length === 1 ? "it" : `${only.length} outputs`;
+  const count = only.length === 1 ? "" : ` and ${only.length - 1} more`;
+  const note = `before that, note what only the torn bytes name: ${listed[0]}${count}`;
   return {
     ...finding,
     facts: { ...finding.facts, urisOnlyHere: listed },
-    next: [
-      ...finding.next,
-      `note ${names} that only the torn bytes name: ${listed[0]}${only.length > 1 ? " …" : ""}`,
-    ],
+    next: [...finding.next, note],
   };
 }
 

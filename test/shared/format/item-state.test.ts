@@ -86,6 +86,12 @@ describe("attempts find their records", () => {
     expect(only(intent(), done("1")).open).toEqual([]);
   });
 
+  test("of two attempts under one number the older one is closed first", () => {
+    const two = [intent("1"), intent("1"), done("1", { seq: "3" })];
+    expect(only(...two).open.map((one) => one.intent?.line)).toEqual([2]);
+    expect(only(...two, done("1", { seq: "4" })).open).toEqual([]);
+  });
+
   test("a number used again after a failure names the new attempt", () => {
     const state = only(intent("1"), failed("1"), intent("1"), done("1"));
     expect(state.open).toEqual([]);
@@ -250,4 +256,12 @@ test("a hostile item keeps a bounded number of entries, counts the rest and stil
   expect(state?.overlaps).toHaveLength(limits.itemStateEntriesMax);
   expect(state?.omittedCount).toBeGreaterThan(0);
   expect(state?.open.map((one) => one.attempt)).toEqual(["0"]);
+});
+
+test("a done that found no room among open attempts still makes the next intent a redo", () => {
+  const opened = Array.from({ length: limits.itemStateEntriesMax }, (_, n) => intent(`${n}`));
+  const state = only(...opened, done("later"), intent("again"));
+  expect(state.attempts).toHaveLength(limits.itemStateEntriesMax);
+  expect(state.dones).toHaveLength(1);
+  expect(state.redos).toHaveLength(1);
 });

@@ -82,7 +82,7 @@ export const limits = {
   /** Unreadable lines of a checkpoint log that are named one by one; the rest is counted. */
   unreadableLinesNamedMax: 100,
   /** Items of one log followed at once. Beyond it the log is reported as only partly followed. */
-  logItemsMax: 5_000_000,
+  logItemsMax: 2_000_000,
   /** Entries of one kind (attempts, effects, remarks …) kept for one item of a log; the count goes on beyond it. */
   itemStateEntriesMax: 64,
   /** Different texts (workers, runs, attempts) of one log that are held once for all its records. */

@@ -16,12 +16,13 @@ import {
 import { capturePlan } from "../format/capture-plan.js";
 import type { CapturedValue } from "../format/json-answer.js";
 import { LogScanner, type ScannedLine } from "../format/log-scan.js";
+import { LogFactsCollector } from "./collect-log-facts.js";
 import type { Role } from "./context.js";
 import { foreignFormat, utf16Form } from "./document-signs.js";
 import type { FindingKind } from "./finding.js";
 import { lineContent } from "./line-content.js";
 import { type LineVerdict, type LogDamage, LogDamageCollector } from "./log-damage.js";
-import { type LogFacts, LogFactsCollector, type RecordRead } from "./log-facts.js";
+import type { LogFacts, RecordRead } from "./log-facts.js";
 
 export interface LogDiagnosis {
   readonly bytes: number;

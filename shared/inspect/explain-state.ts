@@ -269,10 +269,10 @@ export const stateRows = {
     "Scan again when it is still.",
   ],
   "rule-not-checked": [
-    "A declared rule could not be checked",
-    "The file it names is not there.",
-    "A context file for another folder, or a file that went away.",
-    "The rule.",
-    "Mend the context file.",
+    "A check could not be made",
+    "A declared rule names a file that is not there, or a log holds more operations than are followed.",
+    "A context file for another folder, a file that went away, or a limit.",
+    "What the finding says.",
+    "Mend the context file, or scan the parts of the log.",
   ],
 } satisfies Readonly<Record<string, ExplanationRow>>;

@@ -19,7 +19,7 @@ export function effects(index: EvidenceIndex): readonly Finding[] {
       else if (inDoubt === undefined) found.push(...overlap(log, item));
       found.push(...storedTwice(log, item));
     }
-    return [...found, ...wrongKeys(log), ...doneOnly(log)];
+    return [...found, ...wrongKeys(log), ...doneOnly(log), ...onlyPartlyFollowed(log, fold.full)];
   });
 }
 
@@ -237,6 +237,23 @@ function doneOnly(log: ObservedLog): readonly Finding[] {
         "after a crash, look up the item after the last one outside",
         "record intents (lastgood/core does)",
       ],
+    },
+  ];
+}
+
+/** A bound that bites is said: what came later was scanned for damage, not for doubt. */
+function onlyPartlyFollowed(log: ObservedLog, full: boolean): readonly Finding[] {
+  if (!full) return [];
+  return [
+    {
+      kind: "rule-not-checked",
+      severity: "warning",
+      certainty: "proved",
+      root: log.root,
+      file: log.path,
+      facts: { limitItems: limits.logItemsMax },
+      says: `${log.path} names more than ${limits.logItemsMax} operations; those that came later were not followed.`,
+      next: ["split the log by time, and scan the parts"],
     },
   ];
 }

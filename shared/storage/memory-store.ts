@@ -102,7 +102,7 @@ class MemoryStore implements ObjectStore {
     const cut = isCut ? tail : { fromByte: tail.endByte, bytes: tail.debris };
     if (cut.bytes.length > 0) await options.setAside({ ...cut, bytes: cut.bytes.slice() });
     // Whoever appended while the bytes were being set aside would lose their record to the cut.
-    if (entry.bytes.length !== size) throw lostTheLog(key);
+    if (this.#entries.get(key) !== entry || entry.bytes.length !== size) throw lostTheLog(key);
     const kept = entry.bytes.slice(0, cut.fromByte);
     this.#setBytes(entry, isCut ? kept : joined(kept, Uint8Array.of(lineEnd)));
     return cut.bytes.length > 0

@@ -150,6 +150,18 @@ export function tailTests(open: Open): void {
     await log.close();
   });
 
+  test("when somebody writes to the log while its cut bytes are set aside, nothing is cut", async () => {
+    const store = await open();
+    await plant(store, key, utf8('{"id":1}\n{"id'));
+    const theirs = utf8('{"id":1}\n{"id":2}\n');
+    const setAside = async () => {
+      written(await store.replace(key, theirs, (await storedAt(store, key)).etag));
+    };
+    const refusal = { code: "lease-lost" };
+    await expect(store.openLog(key, logOptions({ setAside }))).rejects.toMatchObject(refusal);
+    expect(sameBytes((await storedAt(store, key)).bytes, theirs)).toBe(true);
+  });
+
   test("of a whole record with NULs in place of its line end only the NULs are cut", async () => {
     const store = await open();
     await plant(store, key, utf8('{"id":1}\n{"id":2}\0\0'));

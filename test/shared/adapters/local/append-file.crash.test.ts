@@ -127,6 +127,19 @@ test("a write that stops half-way ends the handle; the half record is set aside 
   expect(fs.afterKill().text(path)).toBe(whole);
 });
 
+test("when somebody appends while cut bytes are set aside, their record is not cut away", async () => {
+  const fs = new FaultFs(withCutTail);
+  const store = await openLocalStore({ root: "/work", fs });
+  const setAside = async () => {
+    const other = await fs.open(path, { kind: "append" });
+    await other.append(utf8('ent"}\n'));
+  };
+  await expect(store.openLog(key, logOptions({ setAside }))).rejects.toMatchObject({
+    code: "lease-lost",
+  });
+  expect(fs.afterKill().text(path)).toBe(`${whole + cut}ent"}\n`);
+});
+
 test("short writes are gone on with as long as nobody comes in between", async () => {
   const before = DiskState.with({ [path]: whole });
   const opening = new FaultFs(before);

@@ -224,9 +224,16 @@ function commonIdentity(before: ArrayNode, after: ArrayNode): Identity | undefin
   for (const name of [undefined, ...idNames]) {
     const old = identities(before, name);
     const young = old === undefined ? undefined : identities(after, name);
-    if (old !== undefined && young !== undefined) return { before: old, after: young };
+    if (old === undefined || young === undefined) continue;
+    // Plain values without one in common are other values at the same places, not another list.
+    if (name !== undefined || shareOne(old, young)) return { before: old, after: young };
   }
   return undefined;
+}
+
+function shareOne(a: readonly string[], b: readonly string[]): boolean {
+  const ids = new Set(a);
+  return b.some((id) => ids.has(id));
 }
 
 /** The id of each element, when all have one and no two the same. `undefined`: plain values are their own ids. */

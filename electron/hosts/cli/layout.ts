@@ -1,5 +1,5 @@
 /** Text laid out for people: a narrow column of labels, then sentences wrapped between words. */
-import { padToColumns, visibleText, wrapWords } from "../../../shared/base/text.js";
+import { columnsOf, padToColumns, visibleText, wrapWords } from "../../../shared/base/text.js";
 import type { Paint } from "./paint.js";
 
 export const gutterColumns = 10;
@@ -46,7 +46,7 @@ export function twoColumns(
 /** A table whose columns are as wide as they need to be; the last one is not padded. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => visibleText(row[column] ?? "").length)),
+    Math.max(...rows.map((row) => columnsOf(visibleText(row[column] ?? "")))),
   );
   return rows.map((row) =>
     row

@@ -75,6 +75,6 @@ function sayError(error: unknown, { terminal }: CommandHost): ExitCode {
     );
   }
   if (terminal.environment.LASTGOOD_DEBUG === "1" && error instanceof Error)
-    terminal.err(`${error.stack ?? ""}\n`);
+    terminal.err(`${(error.stack ?? "").split("\n").map(visibleText).join("\n")}\n`);
   return 2;
 }

@@ -1,5 +1,5 @@
 /** A report for a person at a terminal: the verdict, then each finding, then what was not looked at. */
-import { counted, visibleText, wrapWords } from "../../../../shared/base/text.js";
+import { columnsOf, counted, visibleText, wrapWords } from "../../../../shared/base/text.js";
 import type { Severity } from "../../../../shared/inspect/finding.js";
 import type { Overall } from "../../../../shared/inspect/overall.js";
 import type { Report, ReportFinding } from "../../../../shared/inspect/report.js";
@@ -72,7 +72,7 @@ function findingLines(
   const severity = finding.severity.padEnd(gutterColumns - 1);
   const title = finding.certainty === "suspected" ? `${finding.kind} (suspected)` : finding.kind;
   const place = visibleText(placeOf(report, finding));
-  const oneLine = gutterColumns + title.length + 2 + place.length <= columns;
+  const oneLine = gutterColumns + columnsOf(title) + 2 + columnsOf(place) <= columns;
   const head = `${paint.severity(finding.severity, severity)} ${paint.strong(title)}`;
   const placed = oneLine
     ? [`${head}  ${place}`]

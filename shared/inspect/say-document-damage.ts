@@ -191,7 +191,7 @@ function truncated(name: string, damage: DocumentDamage): Said {
       : `${sayWhere(damage.where)} at byte ${at} of ${bytes}`;
   return {
     says: `${name} stops ${place}.`,
-    why: `${damage.facts.openDepth} brackets are still open${inPath(damage)}. The value at the cut is never taken as whole.`,
+    why: `${openBrackets(damage)}${inPath(damage)}. The value at the cut is never taken as whole.`,
     likelyCause: suspected("the file was rewritten in place and the write did not finish"),
     next: ["keep the torn bytes: they may name outputs that no older copy knows"],
   };
@@ -204,7 +204,7 @@ function nulPadding(name: string, damage: DocumentDamage): Said {
     says: `${name} is ${facts.length} NUL bytes from byte ${damage.at.byteOffset} to its end${whole ? ", behind a whole document" : `; the text before them stops ${sayWhere(damage.where)}`}.`,
     why: whole
       ? "The document before the NUL bytes closes by itself."
-      : `${facts.openDepth} brackets are still open where the NUL bytes begin.`,
+      : `${openBrackets(damage)} where the NUL bytes begin.`,
     likelyCause: suspected("the size was recorded and the last contents were not"),
     next: whole
       ? ["cut the NUL bytes, after a copy is set aside"]
@@ -224,4 +224,10 @@ function foundText(found: unknown): string {
   if (typeof found !== "number") return "something else";
   if (found > 0x20 && found < 0x7f) return `"${String.fromCharCode(found)}"`;
   return `byte 0x${found.toString(16).padStart(2, "0")}`;
+}
+
+function openBrackets(damage: DocumentDamage): string {
+  const { openDepth } = damage.facts;
+  if (openDepth === 0) return "No bracket is open";
+  return openDepth === 1 ? "1 bracket is still open" : `${openDepth} brackets are still open`;
 }

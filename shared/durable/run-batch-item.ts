@@ -43,7 +43,7 @@ function statesOf(operations: ItemFold, id: string, key: string): readonly ItemS
   const byKey = operations.get(key);
   const byId = operations.get(id);
   const own = byKey === undefined ? [] : [byKey];
-  const isBare = byId !== undefined && byId !== byKey && byId.item === id && byId.keys.length === 0;
+  const isBare = id !== key && byId !== undefined && byId.item === id && byId.keys.length === 0;
   return isBare ? [...own, byId] : own;
 }
 

@@ -65,7 +65,6 @@ const wantsTarget: ReadonlySet<Finding["kind"]> = new Set([
   "old-tail",
   "concatenated-documents",
   "missing-main",
-  "double-applied",
 ]);
 
 /** Puts the recommended target, and the step to it, on the findings of a document that ask for one. */

@@ -169,16 +169,30 @@ class Looks {
       if (round > 1) await this.means.pause(limits.secondLookMs);
       const isLast = round === limits.looksMax;
       const next: Pending[] = [];
-      for (const one of pending) {
-        const seen = [...one.seen, await this.lookOnce(one.wanted, isLast)];
-        if (!isLast && needsAnotherLook(seen, this.means.nowMs())) {
-          this.release(seen.at(-1));
-          next.push({ wanted: one.wanted, seen });
-        } else this.settle(one.wanted, seen, files);
+      for (const one of await this.lookAtAll(pending, isLast)) {
+        if (!isLast && needsAnotherLook(one.seen, this.means.nowMs())) {
+          this.release(one.seen.at(-1));
+          next.push(one);
+        } else this.settle(one.wanted, one.seen, files);
       }
       pending = next;
     }
     return files;
+  }
+
+  private async lookAtAll(
+    pending: readonly Pending[],
+    isLast: boolean,
+  ): Promise<readonly Pending[]> {
+    const look = async ({ wanted, seen }: Pending): Promise<Pending> => ({
+      wanted,
+      seen: [...seen, await this.lookOnce(wanted, isLast)],
+    });
+    const isSmall = ({ wanted }: Pending): boolean =>
+      wanted.file.facts.sizeBytes <= limits.readTogetherBytesMax;
+    const looked = [...(await inTurns(pending.filter(isSmall), look))];
+    for (const one of pending) if (!isSmall(one)) looked.push(await look(one));
+    return looked;
   }
 
   private async lookOnce(wanted: WantedFile, isLast: boolean): Promise<Seen> {

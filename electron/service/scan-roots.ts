@@ -1,6 +1,6 @@
 /** What a person names on a command line, turned into roots: folders, or one file with its neighbours. */
 import { lstat, realpath, stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { LastgoodError } from "../../shared/base/errors.js";
 import { visibleText } from "../../shared/base/text.js";
 import type { ScanRoot } from "./collect-evidence.js";
@@ -21,6 +21,8 @@ export async function toRoot(path: string): Promise<NamedRoot> {
     if (found.isDirectory()) return { folder: path, name: withoutEndSlash(path), only: undefined };
     if (found.isFile()) return fileRoot(path);
   } catch (error) {
+    // A document that is gone is a finding, not a wrong word, as long as its versions are there.
+    if (errnoOf(error) === "ENOENT" && (await hasVersionsFolder(path))) return onlyFile(path);
     throw explained(path, error);
   }
   throw new LastgoodError(
@@ -56,9 +58,25 @@ const copyFolders: ReadonlySet<string> = new Set([
   "archive",
 ]);
 
+async function hasVersionsFolder(path: string): Promise<boolean> {
+  const stem = stemOf(basename(path));
+  if (stem === basename(path)) return false;
+  try {
+    return (await stat(join(dirname(path), stem))).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function onlyFile(path: string): NamedRoot {
+  const name = basename(path);
+  const folder = dirname(path);
+  return { folder, name: folder, only: name, wants: neighboursOf(name) };
+}
+
 /** Kept versions, backups, temporary files, leases and rotated parts of a file, by their names. */
 export function neighboursOf(name: string): (path: string) => boolean {
-  const stem = name.replace(/(?<=.)\.[^.]*$/, "");
+  const stem = stemOf(name);
   return (path) => {
     const parts = path.split("/");
     const first = parts[0] ?? "";
@@ -67,6 +85,10 @@ export function neighboursOf(name: string): (path: string) => boolean {
     // A folder itself ends in "/", so its second part is empty.
     return first === stem || copyFolders.has(first.toLowerCase());
   };
+}
+
+function stemOf(name: string): string {
+  return name.replace(/(?<=.)\.[^.]*$/, "");
 }
 
 function explained(path: string, error: unknown): unknown {

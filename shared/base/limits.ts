@@ -123,6 +123,8 @@ export const limits = {
   headBytes: 4_096,
   /** Files read at the same time; more only makes the disk seek. */
   filesReadAtOnce: 8,
+  /** Bytes. Larger files are read one after the other, so that eight of them are never in memory at once. */
+  readTogetherBytesMax: 1024 * 1024,
   /** Skipped files named one by one for each reason; the rest is counted. */
   skippedNamedMax: 10,
   /** Changes listed by one structural diff. A person reads the first hundred; a script is told that it was cut. */

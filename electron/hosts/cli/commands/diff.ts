@@ -1,6 +1,7 @@
 import {
   clipToColumns,
   counted,
+  grouped,
   safeJson,
   visibleText,
   wrapWords,
@@ -234,7 +235,7 @@ function showBytes(sides: Sides, { host, asJson, paint }: Output): ExitCode {
   else if (at === undefined) terminal.out(`the same ${counted(diff.beforeBytes, "byte")}\n`);
   else {
     const lines = [
-      `equal up to byte ${at}; ${diff.beforeBytes} and ${counted(diff.afterBytes, "byte")} in all; the last ${diff.commonEndBytes} are equal again`,
+      `equal up to byte ${at}; ${grouped(diff.beforeBytes)} and ${counted(diff.afterBytes, "byte")} in all; the last ${grouped(diff.commonEndBytes)} are equal again`,
       "",
       paint.removed(clipToColumns(`--- ${visibleText(sides.before.path)}`, terminal.columns)),
       ...hexRows(sides.before.bytes, at, hexRowsCount),

@@ -40,7 +40,7 @@ export const scanCommand: Command = {
     {
       name: "config",
       takes: "FILE",
-      says: "the operator's own configuration; a scan runs no probes, so it only reads past it",
+      says: "the operator's own configuration, for actions; a scan runs no probes and needs none of it",
     },
     {
       name: "baseline",

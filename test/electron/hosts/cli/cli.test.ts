@@ -1,4 +1,12 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -230,6 +238,19 @@ describe("one file as the root", () => {
       { file: "run_9d4a.json", kind: "truncated", recoverable: "run_9d4a/v61.json" },
     ]);
     expect(report.files.map(({ path }: { path: string }) => path)).toEqual(["run_9d4a.json"]);
+  });
+
+  test("that is gone while its versions are there is a finding, and its versions are listed", async () => {
+    const root = join(folder, "gone");
+    cpSync(halfWritten, root, { recursive: true });
+    rmSync(join(root, "run_9d4a.json"));
+    const { code, out } = await runHere(["scan", join(root, "run_9d4a.json"), "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(out).findings).toMatchObject([
+      { kind: "missing-main", file: "run_9d4a.json", recoverable: "run_9d4a/v61.json" },
+    ]);
+    const versions = await runHere(["versions", join(root, "run_9d4a.json")]);
+    expect(versions.out).toMatch(/v61\.json {2}<- may be restored/);
   });
 
   test("a link that a person names is followed", async () => {

@@ -402,6 +402,63 @@ describe("versions and diff", () => {
   });
 });
 
+describe("files that are refused", () => {
+  async function scanRefusing(refused: RegExp, path: string) {
+    let out = "";
+    const host = processCommandHost();
+    const code = await runCommand(["scan", path, "--json"], {
+      ...host,
+      means: {
+        ...host.means,
+        reading: {
+          ...nodeFileReading,
+          open: (location) =>
+            refused.test(location.toString())
+              ? Promise.reject(Object.assign(new Error("refused"), { code: "EACCES" }))
+              : nodeFileReading.open(location),
+        },
+      },
+      terminal: {
+        out: (text) => {
+          out += text;
+        },
+        err: () => {},
+        outIsTerminal: false,
+        columns: 100,
+        environment: {},
+      },
+    });
+    return { code, report: JSON.parse(out) };
+  }
+
+  test("all of them: nothing could be inspected, exit 2, and the report says unreadable", async () => {
+    const { code, report } = await scanRefusing(/./, halfWritten);
+    expect(code).toBe(2);
+    expect(report.overall).toBe("unreadable");
+    expect(report.findings).toHaveLength(3);
+    expect(report.findings[0].errno).toBe("EACCES");
+  });
+
+  test("some of them follow --fail-on like any other finding", async () => {
+    const { code, report } = await scanRefusing(/v61/, halfWritten);
+    expect(code).toBe(1);
+    expect(report.findings.map(({ kind }: { kind: string }) => kind)).toContain("unreadable");
+    expect(report.findings.map(({ kind }: { kind: string }) => kind)).toContain("truncated");
+  });
+});
+
+describe("several roots", () => {
+  test("files and findings say which root they belong to, and namesakes are kept apart", async () => {
+    const { out } = await runHere(["scan", healthy, halfWritten, "--json"]);
+    const report = JSON.parse(out);
+    expect(report.roots).toEqual([healthy, halfWritten]);
+    expect(report.findings).toMatchObject([{ root: 1, file: "run_9d4a.json" }]);
+    expect(new Set(report.files.map(({ root }: { root: number }) => root))).toEqual(
+      new Set([0, 1]),
+    );
+  });
+});
+
 describe("a mistake of our own", () => {
   const broken: CommandHost = {
     ...processCommandHost(),

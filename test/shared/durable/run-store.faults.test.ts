@@ -196,6 +196,17 @@ describe("another writer in between", () => {
     expect((await store.list(`${run}/v2.pending`, 9)).keys).toEqual([]);
   });
 
+  test("has kept the next version and the head was put back: our claim comes too late, and is taken back", async () => {
+    const before = await textAt(store, headAt);
+    const outcome = await countUp(
+      "u1",
+      once("change-made", () => put(store, keptAt(2), foreign)),
+    );
+    expect(outcome).toMatchObject({ kind: "head-behind", headVersion: 1, newestKept: 2 });
+    expect(await textAt(store, headAt)).toBe(before);
+    expect((await store.list(`${run}/v2.pending`, 9)).keys).toEqual([]);
+  });
+
   test("finishes our claim for us while we wait: found by our id, and acknowledged as applied", async () => {
     const outcome = await countUp(
       "u1",

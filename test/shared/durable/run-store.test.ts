@@ -141,6 +141,32 @@ describe("an update", () => {
   });
 });
 
+// Golden bytes: what stands on a disk after the first release stands there for good.
+test("a run as it is stored, byte for byte", async () => {
+  built = buildRuns({
+    atCrashPoint: async (point) => {
+      if (point === "claimed") claims.push(await everything(built.store));
+    },
+  });
+  const claims: Record<string, string>[] = [];
+  await built.runs.createRun(run, { attempts: 0, report: { text: "" } });
+  await update("u1", { basedOn: 1, onStale: "record", recordAt: "report" });
+  const first =
+    '{\n  "version": 1,\n  "applied_ids": [],\n  "attempts": 0,\n  "report": {\n    "text": ""\n  }\n}\n';
+  const second =
+    '{\n  "version": 2,\n  "applied_ids": [\n    "u1"\n  ],\n  "attempts": 1,\n' +
+    '  "report": {\n    "text": "",\n    "based_on_version": 1\n  }\n}\n';
+  const claim = "runs/run_9d4a/v2.pending.046af3d4a794cb4a.json";
+  expect(claims).toEqual([
+    { "runs/run_9d4a.json": first, "runs/run_9d4a/v1.json": first, [claim]: second },
+  ]);
+  expect(await everything(built.store)).toEqual({
+    "runs/run_9d4a.json": second,
+    "runs/run_9d4a/v1.json": first,
+    "runs/run_9d4a/v2.json": second,
+  });
+});
+
 describe("what a change must not do", () => {
   const changeWith = (change: (document: Record<string, unknown>) => void) =>
     built.runs.update<Record<string, unknown>>(run, request("u1"), (document) => {

@@ -40,11 +40,11 @@ export function judgeItem(operations: ItemFold, id: string, key: string): ItemVe
 }
 
 function statesOf(operations: ItemFold, id: string, key: string): readonly ItemState[] {
-  const byKey = operations.get(key);
-  const byId = operations.get(id);
-  const own = byKey === undefined ? [] : [byKey];
-  const isBare = id !== key && byId !== undefined && byId.item === id && byId.keys.length === 0;
-  return isBare ? [...own, byId] : own;
+  const withKey = operations.withKey(key);
+  const withoutKey = operations.withoutKey(id);
+  const own = withKey === undefined ? [] : [withKey];
+  // One that has learned a key since is another operation of this item, or the one we have.
+  return withoutKey?.keys.length === 0 ? [...own, withoutKey] : own;
 }
 
 function nextAttempt(states: readonly ItemState[]): number {

@@ -12,8 +12,9 @@
  * A record finds its attempt by number; without a number an outcome closes the oldest open attempt. A record
  * without a key belongs to the operation of its item that is open, so a bare `{"id":…}` closes an intent with a key.
  */
-import { assertNever } from "../base/assert.js";
 import { limits } from "../base/limits.js";
+import { QuietColumns } from "./item-columns.js";
+import { contentNeeded, Operation } from "./item-operation.js";
 
 /** The four answers about an effect. A timeout is none of them. */
 export type EffectOutcome = "done" | "failed" | "not-started" | "unknown";
@@ -88,30 +89,40 @@ export interface ItemState {
   readonly omittedCount: number;
 }
 
+/** States are as of the asking; ask again after more records. */
 export interface ItemFold {
   add(record: FoldRecord): void;
   readonly itemCount: number;
   /** limits.logItemsMax was reached: operations that came later are not followed. */
   readonly full: boolean;
+  /** The operation under this key, else the one of an item's records that name no key. */
   get(identity: string): ItemState | undefined;
+  /** The same without mistaking one for the other, where a key is spelled like the id of another item. */
+  withKey(key: string): ItemState | undefined;
+  withoutKey(item: string): ItemState | undefined;
   items(): IterableIterator<ItemState>;
+  /** Those of `items` that are more than one attempt, closed by one record: all that a rule could find fault with. */
+  notable(): IterableIterator<ItemState>;
 }
 
 export function createItemFold(): ItemFold {
   return new Fold();
 }
 
+/** Operations by number. Nearly all are quiet and held packed; the rest are objects. */
 class Fold implements ItemFold {
-  readonly #byKey = new Map<string, Operation>();
-  readonly #byItem = new Map<string, Operation>();
-  /** Operations of one item that have a key, for the records that name only the item. */
-  readonly #keyedOfItem = new Map<string, Operation | Operation[]>();
-  readonly #all: Operation[] = [];
-  readonly #words = new Words();
+  readonly #items: string[] = [];
+  readonly #keys: (string | undefined)[] = [];
+  readonly #quiet = new QuietColumns();
+  readonly #others = new Map<number, Operation>();
+  readonly #byKey = new Map<string, number>();
+  readonly #byItem = new Map<string, number>();
+  /** Operations of one item that have a key. Made for the first record that names only an item: most logs have none. */
+  #keyedOfItem: Map<string, number | number[]> | undefined;
   #full = false;
 
   get itemCount(): number {
-    return this.#all.length;
+    return this.#items.length;
   }
 
   get full(): boolean {
@@ -119,263 +130,137 @@ class Fold implements ItemFold {
   }
 
   add(record: FoldRecord): void {
-    const operation =
+    const number =
       record.key === undefined ? this.#ofItem(record) : this.#ofKey(record, record.key);
-    operation?.add(record, this.#words);
+    if (number === undefined || this.#addAtOnce(number, record)) return;
+    const operation = this.#operation(number);
+    operation.add(record);
+    const { quiet } = operation;
+    // Once an object, always one: what makes it one never goes away.
+    if (this.#others.has(number) || (quiet !== undefined && this.#quiet.pack(number, quiet)))
+      return;
+    this.#others.set(number, operation);
+    this.#quiet.clear(number);
+  }
+
+  /**
+   * The way of nearly every record, without making an object for it: the first one of an operation, and the outcome
+   * of its one open attempt. The result is what Operation would come to.
+   */
+  #addAtOnce(number: number, record: FoldRecord): boolean {
+    const { phase, key } = record;
+    if (phase === "settled" || phase === "other" || this.#others.has(number)) return false;
+    if (key !== undefined && key !== this.#keys[number]) return false;
+    const { line, byteOffset, worker, at, seq, run, lease, attempt } = record;
+    const content = contentNeeded(record);
+    const place = { line, byteOffset, worker, at, seq, run, key, lease, attempt, content };
+    if (!this.#quiet.has(number)) {
+      return this.#quiet.put(number, phase === "intent" ? "intent" : "outcome", place, phase);
+    }
+    if (phase === "intent" || !this.#quiet.isOpen(number)) return false;
+    return (
+      this.#quiet.attemptOf(number) === attempt && this.#quiet.put(number, "outcome", place, phase)
+    );
   }
 
   get(identity: string): ItemState | undefined {
-    return this.#byKey.get(identity) ?? this.#byItem.get(identity);
+    return this.withKey(identity) ?? this.withoutKey(identity);
   }
 
-  items(): IterableIterator<ItemState> {
-    return this.#all.values();
+  withKey(key: string): ItemState | undefined {
+    const number = this.#byKey.get(key);
+    return number === undefined ? undefined : this.#operation(number);
   }
 
-  #ofItem({ item }: FoldRecord): Operation | undefined {
+  withoutKey(item: string): ItemState | undefined {
+    const number = this.#byItem.get(item);
+    return number === undefined ? undefined : this.#operation(number);
+  }
+
+  *items(): IterableIterator<ItemState> {
+    for (let number = 0; number < this.#items.length; number += 1) yield this.#operation(number);
+  }
+
+  *notable(): IterableIterator<ItemState> {
+    for (let number = 0; number < this.#items.length; number += 1) {
+      if (this.#others.has(number) || this.#hasOpen(number)) yield this.#operation(number);
+    }
+  }
+
+  #operation(number: number): Operation {
+    const held = this.#others.get(number);
+    if (held !== undefined) return held;
+    const item = this.#items[number] ?? "";
+    const key = this.#keys[number];
+    const keys = key === undefined ? [] : [key];
+    if (!this.#quiet.has(number)) return new Operation(key ?? item, item, keys);
+    return Operation.from(key ?? item, item, keys, this.#quiet.operation(number, key));
+  }
+
+  #hasOpen(number: number): boolean {
+    return this.#others.get(number)?.hasOpen ?? this.#quiet.isOpen(number);
+  }
+
+  #ofItem({ item }: FoldRecord): number | undefined {
+    this.#keyedOfItem ??= this.#keyedByItem();
     const found = this.#keyedOfItem.get(item) ?? [];
     const keyed = Array.isArray(found) ? found : [found];
     const own = this.#byItem.get(item);
-    const open = keyed.find((one) => one.hasOpen);
-    if (open !== undefined && own?.hasOpen !== true) return open;
+    const open = keyed.find((number) => this.#hasOpen(number));
+    if (open !== undefined && (own === undefined || !this.#hasOpen(own))) return open;
     const known = own ?? keyed.at(-1);
     if (known !== undefined) return known;
-    const made = this.#make(item, item, []);
+    const made = this.#make(item, undefined);
     if (made !== undefined) this.#byItem.set(item, made);
     return made;
   }
 
-  #ofKey(record: FoldRecord, key: string): Operation | undefined {
+  #ofKey(record: FoldRecord, key: string): number | undefined {
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;
     const own = this.#byItem.get(record.item);
     // The intent named only the item and its outcome brings the key: one operation, or the intent would seem open.
-    if (own?.hasOpen === true && record.phase !== "intent") {
-      own.learnKey(key);
-      this.#byKey.set(key, own);
+    if (own !== undefined && record.phase !== "intent" && this.#hasOpen(own)) {
+      this.#learnKey(own, key);
       return own;
     }
-    const made = this.#make(key, record.item, [key]);
+    const made = this.#make(record.item, key);
     if (made === undefined) return undefined;
     this.#byKey.set(key, made);
-    const keyed = this.#keyedOfItem.get(record.item);
-    if (keyed === undefined) this.#keyedOfItem.set(record.item, made);
-    else if (!Array.isArray(keyed)) this.#keyedOfItem.set(record.item, [keyed, made]);
-    // Bounded: an item under ever new keys must not make each record without a key slower.
-    else if (keyed.length < entriesMax) keyed.push(made);
+    if (this.#keyedOfItem !== undefined) addKeyed(this.#keyedOfItem, record.item, made);
     return made;
   }
 
-  #make(identity: string, item: string, keys: string[]): Operation | undefined {
-    if (this.#all.length >= limits.logItemsMax) {
+  #learnKey(number: number, key: string): void {
+    const operation = this.#operation(number);
+    operation.learnKey(key);
+    this.#byKey.set(key, number);
+    this.#others.set(number, operation);
+    this.#quiet.clear(number);
+  }
+
+  #make(item: string, key: string | undefined): number | undefined {
+    if (this.#items.length >= limits.logItemsMax) {
       this.#full = true;
       return undefined;
     }
-    const made = new Operation(identity, item, keys);
-    this.#all.push(made);
-    return made;
+    this.#items.push(item);
+    return this.#keys.push(key) - 1;
+  }
+
+  #keyedByItem(): Map<string, number | number[]> {
+    const keyed = new Map<string, number | number[]>();
+    for (const [number, item] of this.#items.entries()) {
+      if (this.#keys[number] !== undefined) addKeyed(keyed, item, number);
+    }
+    return keyed;
   }
 }
 
-const entriesMax = limits.itemStateEntriesMax;
-
-/** Workers, runs and attempts are a few texts that stand in millions of records: each is held once. */
-class Words {
-  readonly #held = new Map<string, string>();
-
-  once(text: string | undefined): string | undefined {
-    if (text === undefined) return undefined;
-    const held = this.#held.get(text);
-    if (held !== undefined) return held;
-    if (this.#held.size < limits.itemStateWordsMax) this.#held.set(text, text);
-    return text;
-  }
-}
-
-interface Attempt extends AttemptState {
-  intent?: RecordPlace;
-  outcome?: AttemptOutcome;
-}
-
-class Operation implements ItemState {
-  readonly identity: string;
-  readonly item: string;
-  keys: readonly string[];
-  // Lists are made anew when they grow: most hold one entry, and a list that is pushed to reserves room for many.
-  attempts: readonly Attempt[] = none;
-  dones: readonly RecordPlace[] = none;
-  storedTwice: ItemState["storedTwice"] = none;
-  redos: readonly RecordPlace[] = none;
-  overlaps: readonly Overlap[] = none;
-  remarks: ItemState["remarks"] = none;
-  omittedCount = 0;
-
-  constructor(identity: string, item: string, keys: readonly string[]) {
-    this.identity = identity;
-    this.item = item;
-    this.keys = keys;
-  }
-
-  get open(): readonly AttemptState[] {
-    return this.attempts.filter(isOpen);
-  }
-
-  get hasOpen(): boolean {
-    return this.attempts.some(isOpen);
-  }
-
-  learnKey(key: string): void {
-    this.keys = this.#with(this.keys, key);
-  }
-
-  add(record: FoldRecord, words: Words): void {
-    const place = this.#placeOf(record, words);
-    switch (record.phase) {
-      case "intent":
-        this.#addIntent(place);
-        break;
-      case "done":
-        this.#addDone(Object.assign(place, { phase: "done", outcome: "done" } as const));
-        break;
-      case "failed":
-        this.#close(Object.assign(place, { phase: "failed", outcome: "failed" } as const));
-        break;
-      case "settled": {
-        const outcome = record.outcome ?? "unknown";
-        this.#close(Object.assign(place, { phase: "settled", outcome } as const));
-        break;
-      }
-      case "other":
-        this.remarks = this.#with(this.remarks, { ...place, word: record.word ?? "" });
-        break;
-      default:
-        assertNever(record.phase);
-    }
-  }
-
-  #placeOf(record: FoldRecord, words: Words): PlaceHeld {
-    const { line, byteOffset, at, seq, content } = record;
-    return {
-      line,
-      byteOffset,
-      worker: words.once(record.worker),
-      at,
-      seq,
-      run: words.once(record.run),
-      key: this.keys.find((key) => key === record.key) ?? record.key,
-      lease: words.once(record.lease),
-      attempt: words.once(record.attempt),
-      content,
-      // Made with all its fields: one added later costs more room than the field itself.
-      phase: undefined,
-      outcome: undefined,
-    };
-  }
-
-  #addIntent(place: PlaceHeld): void {
-    const { attempt } = place;
-    const same = this.attempts.find(({ intent }) => isSameRecord(intent, place))?.intent;
-    if (same !== undefined) {
-      this.storedTwice = this.#with(this.storedTwice, { first: same, second: place });
-      return;
-    }
-    const open = this.attempts.findLast((one) => one.outcome === undefined && one.intent);
-    if (open?.intent !== undefined) {
-      const attempts = [open.attempt, attempt] as const;
-      const overlap = { openIntent: open.intent, newIntent: place, attempts };
-      this.overlaps = this.#with(this.overlaps, overlap);
-    }
-    if (this.dones.length > 0 || this.attempts.some((one) => one.outcome?.outcome === "done")) {
-      this.redos = this.#with(this.redos, place);
-    }
-    this.#addAttempt({ attempt, intent: place });
-  }
-
-  #addDone(done: OutcomeHeld): void {
-    const same = this.dones.find((one) => isSameRecord(one, done));
-    if (same !== undefined) {
-      this.storedTwice = this.#with(this.storedTwice, { first: same, second: done });
-      return;
-    }
-    this.dones = this.#with(this.dones, done);
-    this.#close(done);
-  }
-
-  #close(outcome: OutcomeHeld): void {
-    const attempt = this.#attemptOf(outcome);
-    if (attempt === undefined) this.#addAttempt({ attempt: outcome.attempt, outcome });
-    else if (overrides(outcome, attempt.outcome)) attempt.outcome = outcome;
-  }
-
-  #attemptOf({ attempt }: PlaceHeld): Attempt | undefined {
-    const oldestOpen = (one: Attempt) => one.outcome === undefined;
-    if (attempt === undefined) return this.attempts.find(oldestOpen) ?? this.attempts.find(isOpen);
-    const numbered = this.attempts.filter((one) => one.attempt === attempt);
-    return (
-      numbered.find(isOpen) ??
-      numbered.at(-1) ??
-      this.attempts.find((one) => one.attempt === undefined && isOpen(one))
-    );
-  }
-
-  #addAttempt(attempt: Attempt): void {
-    if (this.attempts.length < entriesMax) {
-      this.attempts = [...this.attempts, attempt];
-      return;
-    }
-    this.omittedCount += 1;
-    // An open attempt is what a person must look at; a closed one of long ago can go. What was done stays, since
-    // redos are judged by it.
-    const oldestClosed = this.attempts.findIndex(
-      (one) => !isOpen(one) && one.outcome?.outcome !== "done",
-    );
-    if (oldestClosed === -1) return;
-    this.attempts = [...this.attempts.toSpliced(oldestClosed, 1), attempt];
-  }
-
-  #with<Entry>(list: readonly Entry[], entry: Entry): readonly Entry[] {
-    if (list.length >= entriesMax) {
-      this.omittedCount += 1;
-      return list;
-    }
-    return [...list, entry];
-  }
-}
-
-const none: readonly never[] = [];
-
-function isOpen(attempt: AttemptState): boolean {
-  return attempt.outcome === undefined || attempt.outcome.outcome === "unknown";
-}
-
-/** An effect that happened cannot unhappen; a person's answer corrects a failure; else the first word stands. */
-function overrides(next: AttemptOutcome, known: AttemptOutcome | undefined): boolean {
-  if (known === undefined || known.outcome === "unknown") return true;
-  if (known.outcome === "done") return next.phase === "done" && known.phase === "settled";
-  return next.phase === "done" || (next.phase === "settled" && next.outcome !== "unknown");
-}
-
-interface PlaceHeld extends RecordPlace {
-  readonly attempt: string | undefined;
-  readonly content: string | undefined;
-  readonly phase: AttemptOutcome["phase"] | undefined;
-  readonly outcome: EffectOutcome | undefined;
-}
-
-type OutcomeHeld = PlaceHeld & AttemptOutcome;
-
-/**
- * The same record stored twice (a copy, a merge), not the effect done twice. Two bare `{"id":…}` lines are equal and
- * still two effects, so something must stand in both that no second effect would share: number and time, or one of
- * them with the whole content.
- */
-function isSameRecord(known: RecordPlace | undefined, next: PlaceHeld): boolean {
-  if (known === undefined || known.seq !== next.seq || known.at !== next.at) return false;
-  const held = known as PlaceHeld;
-  if (held.attempt !== next.attempt || held.run !== next.run || held.worker !== next.worker) {
-    return false;
-  }
-  if (next.seq !== undefined && next.at !== undefined) return true;
-  if (next.seq === undefined && next.at === undefined) return false;
-  return next.content !== undefined && held.content === next.content;
+function addKeyed(keyed: Map<string, number | number[]>, item: string, number: number): void {
+  const there = keyed.get(item);
+  if (there === undefined) keyed.set(item, number);
+  else if (!Array.isArray(there)) keyed.set(item, [there, number]);
+  // Bounded: an item under ever new keys must not make each record without a key slower.
+  else if (there.length < limits.itemStateEntriesMax) there.push(number);
 }

@@ -248,6 +248,14 @@ describe("one item", () => {
     await runBatch(options({ items: ["ana"], key: () => "june" }));
     expect(outbox).toEqual(["ana", "ana"]);
   });
+
+  test("a key that is spelled like another item's id says nothing about that item, nor the other way", async () => {
+    const { options, store, outbox } = world();
+    await write(store, '{"id":"ana"}\n{"id":"cy","key":"bo","phase":"done"}\n');
+    const key = (user: string) => (user === "ed" ? "ana" : `welcome:${user}`);
+    await runBatch(options({ items: ["ana", "bo", "ed"], key }));
+    expect(outbox).toEqual(["bo", "ed"]);
+  });
 });
 
 describe("the batch as a whole", () => {

@@ -1,6 +1,6 @@
 /** Reading a checkpoint log from its first line to its last, in bounded memory, whatever bytes stand in it. */
 import { limits } from "../base/limits.js";
-import { createItemFold, type ItemFold } from "../format/item-state.js";
+import { createItemFold, type FoldRecord, type ItemFold } from "../format/item-state.js";
 import { type ReadRecord, readLogLine } from "../format/log-record.js";
 import type { Key, ObjectStore } from "../storage/object-store.js";
 
@@ -52,7 +52,7 @@ export async function readCheckpoint(store: ObjectStore, log: Key): Promise<Chec
     if (!line.isEnded) continue;
     const reading = readLine(line);
     if (reading.kind === "record") {
-      operations.add({ ...reading.record, line: line.line, byteOffset: line.byteOffset });
+      operations.add(foldRecord(reading.record, line));
       lastSeq = Math.max(lastSeq, sequenceOf(reading.record));
     } else if (reading.kind === "unreadable") {
       unreadableCount += 1;
@@ -69,6 +69,26 @@ export async function readCheckpoint(store: ObjectStore, log: Key): Promise<Chec
 function readLine(line: LineOfLog): ReturnType<typeof readLogLine> {
   if (line.bytes !== "too-long") return readLogLine(line.bytes);
   return { kind: "unreadable", reason: `longer than ${limits.logLineBytesHeldMax} bytes` };
+}
+
+/** Named one by one: spreading a record of many fields would cost more than reading its line. */
+function foldRecord(record: ReadRecord, { line, byteOffset }: LineOfLog): FoldRecord {
+  const { item, phase, word, outcome, key, attempt, seq, at, worker, run, lease } = record;
+  return {
+    line,
+    byteOffset,
+    item,
+    phase,
+    word,
+    outcome,
+    key,
+    attempt,
+    seq,
+    at,
+    worker,
+    run,
+    lease,
+  };
 }
 
 function sequenceOf({ seq }: ReadRecord): number {

@@ -195,6 +195,8 @@ describe("what reaches a terminal", () => {
       const root = join(folder, "hostile");
       place(`hostile/${esc}]0;owned\u0007\u202egnp.json`, "{");
       place("hostile/line\nend\u009b2J.json", "{");
+      place(`hostile/${esc}[2J.json`, '{"version": 2, "a": ');
+      place(`hostile/${esc}[2J/v1.json`, '{"version": 1, "a": 1}');
       for (const format of ["text", "json", "sarif", "markdown"]) {
         const { code, out, err } = await runHere(["scan", root, "--format", format]);
         expect(code, format).toBe(1);
@@ -203,6 +205,7 @@ describe("what reaches a terminal", () => {
       const { out } = await runCli(["scan", root]);
       expect(out).toContain("\\x1b]0;owned\\x07\\u{202e}gnp.json");
       expect(out).toContain("line\\nend\\x9b2J.json");
+      expect(out).toContain("last good bytes in \\x1b[2J/v1.json");
     },
   );
 

@@ -69,6 +69,8 @@ export const limits = {
   recordFieldBytesMax: 4 * 1024,
   /** Characters of the reason in a record we write; a longer one (a whole error page) is cut. */
   recordReasonCharsMax: 1_000,
+  /** Bytes of the note of a record. Well below logLineBytesHeldMax, so that its line is always read back. */
+  recordNoteBytesMax: 256 * 1024,
   /** Milliseconds between two looks whether a lease is due to be renewed while effects run. */
   leaseRenewLookMs: 250,
   /** Milliseconds between two asks for a lease that somebody else has, give or take half. */
@@ -82,7 +84,7 @@ export const limits = {
   /** Unreadable lines of a checkpoint log that are named one by one; the rest is counted. */
   unreadableLinesNamedMax: 100,
   /** Items of one log followed at once. Beyond it the log is reported as only partly followed. */
-  logItemsMax: 2_000_000,
+  logItemsMax: 5_000_000,
   /** Entries of one kind (attempts, effects, remarks …) kept for one item of a log; the count goes on beyond it. */
   itemStateEntriesMax: 64,
   /** Different texts (workers, runs, attempts) of one log that are held once for all its records. */

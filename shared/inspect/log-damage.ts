@@ -1,7 +1,7 @@
 /** Sorts the lines of a log into whole records and damage, in file order. */
 import { limits } from "../base/limits.js";
 import type { CapturePlan } from "../format/capture-plan.js";
-import type { CapturedValue, JsonAnswer, JsonNoteKind, Position } from "../format/json-answer.js";
+import type { CapturedValue, JsonAnswer, Position } from "../format/json-answer.js";
 import { scanJson } from "../format/json-scan.js";
 import { classifyLine, type LineDamage, type LineSpan, splitAtNul } from "../format/log-line.js";
 import type { ScannedLine } from "../format/log-scan.js";
@@ -9,6 +9,7 @@ import type { DocumentDamage } from "./diagnose-document.js";
 import { byteOrderMarkLength } from "./document-signs.js";
 import type { Fact, FindingKind, Health, Severity } from "./finding.js";
 import { sumOf } from "./line-content.js";
+import { LogNotes } from "./log-notes.js";
 
 /** One damage of a log; facts `records`, `fileBytes` and `keepBytes` are set when the log is at its end. */
 export type LogDamage = DocumentDamage;
@@ -37,10 +38,7 @@ export class LogDamageCollector {
   plan: CapturePlan = { root: emptyPlanRoot(), patterns: [] };
   private readonly pending: Pending[] = [];
   private readonly onRecord: (verdict: LineVerdict) => void;
-  private readonly notes = new Map<
-    JsonNoteKind,
-    { at: Position; count: number; offsets: number[]; length: number; path: string }
-  >();
+  private readonly notes = new LogNotes();
   private readonly markers: { offsets: number[]; at: Position }[] = [];
   private badLines = 0;
   /** Cut or bad last line so far; settled when the file ends or a later line shows that it was not the last. */
@@ -111,7 +109,7 @@ export class LogDamageCollector {
     answer: JsonAnswer,
   ): void {
     this.records += 1;
-    this.noteOddities(line, byteOffset, answer);
+    this.notes.add(line, byteOffset, answer);
     const contentSum =
       content === undefined ? `long.${line}` : sumOf(content, byteOffset, undefined);
     this.onRecord({ line, byteOffset, content, contentSum, captured: answer.captured });
@@ -300,7 +298,7 @@ export class LogDamageCollector {
     const marks = this.markers[0];
     if (marks !== undefined)
       this.tell("conflict-markers", "mixed", marks.at, { markers: marks.offsets });
-    this.finishNotes();
+    for (const damage of this.notes.damage()) this.pending.push({ damage, wantsRecords: false });
     const { records, badLines } = this;
     for (const one of this.pending) {
       const more: Record<string, Fact> = { fileBytes };
@@ -325,46 +323,6 @@ export class LogDamageCollector {
     this.tell("torn-tail", "torn", at, facts, damage.where);
   }
 
-  private noteOddities(line: number, byteOffset: number, answer: JsonAnswer): void {
-    for (const note of answer.notes) {
-      const at = { ...note.at, line, column: note.at.byteOffset - byteOffset + 1 };
-      if (note.kind === "lone-surrogate") {
-        if (this.countOf("lone-surrogate") < limits.findingsPerKindAndFileMax)
-          this.tell(
-            "lone-surrogate",
-            "ok",
-            at,
-            { length: note.lengthBytes },
-            undefined,
-            "warning",
-            note.path,
-          );
-        continue;
-      }
-      const known = this.notes.get(note.kind);
-      const { lengthBytes: length, path } = note;
-      if (known === undefined)
-        this.notes.set(note.kind, { at, count: 1, offsets: [at.byteOffset], length, path });
-      else {
-        known.count += 1;
-        if (known.offsets.length < 100) known.offsets.push(at.byteOffset);
-      }
-    }
-  }
-
-  private countOf(kind: FindingKind): number {
-    return this.pending.filter((one) => one.damage.kind === kind).length;
-  }
-
-  private finishNotes(): void {
-    for (const [noteKind, kind, severity, health] of noteFindings) {
-      const note = this.notes.get(noteKind);
-      if (note === undefined) continue;
-      const { count, offsets, length, path } = note;
-      this.tell(kind, health, note.at, { count, offsets, length }, undefined, severity, path);
-    }
-  }
-
   private tell(
     kind: FindingKind,
     health: Health,
@@ -382,14 +340,6 @@ export class LogDamageCollector {
     this.pending.push({ damage, wantsRecords: severity === "error" });
   }
 }
-
-const noteFindings: readonly (readonly [JsonNoteKind, FindingKind, Severity, Health])[] = [
-  ["invalid-utf8", "invalid-utf8", "warning", "encoding"],
-  ["nonstandard-number", "nonstandard-number", "warning", "nonstandard"],
-  ["trailing-comma", "trailing-comma", "warning", "nonstandard"],
-  ["comment", "comments", "notice", "nonstandard"],
-  ["duplicate-key", "duplicate-key", "warning", "suspect"],
-];
 
 function emptyPlanRoot(): CapturePlan["root"] {
   return { keys: new Map(), indexes: new Map(), each: undefined, patterns: [] };

@@ -23,6 +23,7 @@ export {
 } from "./adapters/system.js";
 export { type ErrorCode, isLastgoodError, LastgoodError } from "./base/errors.js";
 export { limits } from "./base/limits.js";
+export { type ChainReading, checkChain } from "./durable/checkpoint-chain.js";
 export {
   type BatchCrashPoint,
   batchCrashPoints,

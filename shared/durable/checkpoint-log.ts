@@ -6,6 +6,7 @@ import { assertNever } from "../base/assert.js";
 import { LastgoodError } from "../base/errors.js";
 import { evidenceKey } from "../format/keys.js";
 import {
+  checkedNote,
   type DoneRecord,
   encodeLogRecord,
   type FailedRecord,
@@ -22,6 +23,7 @@ import type {
   ObjectStore,
   TailRepair,
 } from "../storage/object-store.js";
+import { checkChain } from "./checkpoint-chain.js";
 import type { CheckpointCrashPoint } from "./checkpoint-crash-points.js";
 import { type CheckpointReading, readCheckpoint } from "./checkpoint-read.js";
 import type { GrantedLease } from "./lease.js";
@@ -41,11 +43,13 @@ export interface CheckpointLogOptions {
   readonly sha256: (bytes: Uint8Array) => string;
   /** Default `.lastgood/evidence`. */
   readonly evidenceFolder?: string;
+  /** "sha256": each record holds the digest of the line before it, so that checkChain finds what was changed since. */
+  readonly chain?: "none" | "sha256";
   /** For tests of stopping: called between any two effects. */
   readonly atCrashPoint?: (point: CheckpointCrashPoint) => void | Promise<void>;
 }
 
-type OwnMembers = "seq" | "at" | "worker" | "lease";
+type OwnMembers = "seq" | "at" | "worker" | "lease" | "prev";
 
 /** A record before the log has given it its number, time, worker and token. */
 export type LogEntry =
@@ -112,12 +116,17 @@ export async function openCheckpointLog(options: CheckpointLogOptions): Promise<
     if (reading.sizeBytes !== file.sizeBytes) throw leaseLost(log);
     // Or a caller would act on what it read, and find out only at its first record that the log is not its own.
     if ((await lease.check()) === "lost") throw leaseLost(log);
+    const prev = options.chain === "sha256" ? await lastDigest(options) : undefined;
     await atCrashPoint("open: log read");
-    return new Writer(options, file, reading);
+    return new Writer(options, file, reading, prev);
   } catch (error) {
     await file.close();
     throw error;
   }
+}
+
+async function lastDigest({ store, log, sha256 }: CheckpointLogOptions): Promise<string> {
+  return (await checkChain(store, log, sha256)).lastDigest;
 }
 
 async function setAside(options: CheckpointLogOptions, bytes: Uint8Array): Promise<void> {
@@ -152,11 +161,18 @@ class Writer implements CheckpointLog {
   readonly #file: LogFile;
   #nextSeq: number;
   #nextLine: number;
+  /** Digest of the last line; undefined in a log without chain. */
+  #prev: string | undefined;
   #queue: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #stopped: { readonly because: unknown } | undefined;
 
-  constructor(options: CheckpointLogOptions, file: LogFile, reading: CheckpointReading) {
+  constructor(
+    options: CheckpointLogOptions,
+    file: LogFile,
+    reading: CheckpointReading,
+    prev: string | undefined,
+  ) {
     this.log = options.log;
     this.tailRepair = file.tailRepair;
     this.reading = reading;
@@ -164,13 +180,14 @@ class Writer implements CheckpointLog {
     this.#file = file;
     this.#nextSeq = reading.lastSeq + 1;
     this.#nextLine = reading.lineCount + 1;
+    this.#prev = prev;
   }
 
   async append(entry: LogEntry): Promise<LogRecord> {
-    assertEntry(this.log, entry);
+    const checked = assertEntry(this.log, entry);
     if (this.#stopped !== undefined) throw writerStopped(this.log, this.#stopped.because);
     return await new Promise<LogRecord>((acknowledge, reject) => {
-      this.#queue.push({ entry, acknowledge, reject });
+      this.#queue.push({ entry: checked, acknowledge, reject });
       this.#flushing ??= this.#flush();
     });
   }
@@ -204,25 +221,31 @@ class Writer implements CheckpointLog {
     // First, or a holder that was asleep would write what the new holder has not read.
     if ((await lease.keep()) === "lost") throw leaseLost(this.log);
     await atCrashPoint("append: lease checked");
-    const records = batch.map(({ entry }, index) => this.#completed(entry, index));
-    const lines = records.map(encodeLogRecord);
+    const { records, lines, prev } = this.#completed(batch);
     const startByte = this.#file.sizeBytes;
     const outcome = await this.#file.append(joined(lines)); // on the device, and in the file the name leads to
     if (outcome.kind !== "appended") throw notAppended(this.log, outcome);
     await atCrashPoint("append: records stored");
+    this.#prev = prev;
     this.#follow(records, lines, startByte);
     return records;
   }
 
-  #completed(entry: LogEntry, index: number): LogRecord {
-    const { worker, now, lease } = this.#options;
-    return {
-      ...entry,
-      seq: this.#nextSeq + index,
-      at: isoTime(now()),
-      worker,
-      lease: lease.token,
-    };
+  #completed(batch: readonly Waiting[]) {
+    const { worker, now, lease, sha256 } = this.#options;
+    const records: LogRecord[] = [];
+    const lines: Uint8Array[] = [];
+    let prev = this.#prev;
+    for (const { entry } of batch) {
+      const seq = this.#nextSeq + records.length;
+      const own = { seq, at: isoTime(now()), worker, lease: lease.token };
+      const record = { ...entry, ...own, ...(prev === undefined ? {} : { prev }) };
+      const line = encodeLogRecord(record);
+      records.push(record);
+      lines.push(line);
+      if (prev !== undefined) prev = sha256(line.subarray(0, -1));
+    }
+    return { records, lines, prev };
   }
 
   #follow(records: readonly LogRecord[], lines: readonly Uint8Array[], startByte: number): void {
@@ -238,21 +261,29 @@ class Writer implements CheckpointLog {
   }
 }
 
-function assertEntry(log: Key, entry: LogEntry): void {
-  const { id, key } = entry;
+function assertEntry(log: Key, entry: LogEntry): LogEntry {
+  const { id, key, note } = entry;
   assertTexts(log, entry.phase === "settled" ? { id, key, ...settledTexts(entry) } : { id, key });
+  if (note === undefined) return entry;
+  const checked = checkedNote(note);
+  if (checked.kind === "rejected") throw notWritable(log, checked.reason);
+  return { ...entry, note: checked.note };
 }
 
 function assertTexts(log: Key, texts: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(texts)) {
     const refusal = recordTextRefusal(name, text);
     if (refusal === undefined) continue;
-    throw new LastgoodError(
-      "input-rejected",
-      `A record for ${log} cannot be written: ${refusal}. Nothing was written; shorten or fill in the ${name}.`,
-      { subject: log },
-    );
+    throw notWritable(log, refusal);
   }
+}
+
+function notWritable(log: Key, refusal: string): LastgoodError {
+  return new LastgoodError(
+    "input-rejected",
+    `A record for ${log} cannot be written: ${refusal}. Nothing was written; give it in another form.`,
+    { subject: log },
+  );
 }
 
 function settledTexts({ evidence, by }: Pick<SettledRecord, "evidence" | "by">) {

@@ -2,8 +2,11 @@
  * One record of a checkpoint log, to bytes and back. We write one compact JSON object per line, members always in
  * the same order; we read any object that names an id, a bare `{"id":…}` being the oldest form of "done".
  */
+import { invariant } from "../base/assert.js";
 import { limits } from "../base/limits.js";
 import type { EffectOutcome, FoldRecord } from "./item-state.js";
+import { writeJson } from "./json-edit.js";
+import { compactStyle } from "./json-layout.js";
 import { JsonNumber } from "./json-number.js";
 import {
   isJsonObject,
@@ -28,6 +31,10 @@ interface RecordCommon {
   readonly key: string;
   /** Fencing token it was written under: shows a record that came from a holder whose lease had been taken over. */
   readonly lease?: number | undefined;
+  /** The caller's own, and read by nobody else: facts written elsewhere could be lost apart from their record. */
+  readonly note?: JsonValue | undefined;
+  /** sha256 of the line before it, in a chained log: a record changed or taken out afterwards breaks the chain. */
+  readonly prev?: string | undefined;
 }
 
 /** Durable before the effect is tried: without it nobody could tell "never started" from "in doubt". */
@@ -70,7 +77,39 @@ const halfPair = /\p{Surrogate}/u;
 export function encodeLogRecord(record: LogRecord): Uint8Array {
   const { seq, id, phase, at, worker, attempt, key, lease } = record;
   const common = { seq, id, phase, at, worker, attempt, key, lease };
-  return encoder.encode(`${JSON.stringify({ ...common, ...ownMembers(record) })}\n`);
+  const members = JSON.stringify({ ...common, ...ownMembers(record) });
+  const note = record.note === undefined ? "" : `,"note":${noteText(record.note)}`;
+  const prev = record.prev === undefined ? "" : `,"prev":${JSON.stringify(record.prev)}`;
+  return encoder.encode(`${members.slice(0, -1)}${note}${prev}}\n`);
+}
+
+/** On one line, and with its numbers as given, however long. */
+function noteText(note: JsonValue): string {
+  const written = writeJson(note, compactStyle);
+  invariant(written.kind === "edited", "a note is looked at before it is written");
+  return decoder.decode(written.bytes);
+}
+
+const decoder = new TextDecoder();
+
+/** A note as it will be read back, apart from what the caller goes on doing with it; or why it cannot be written. */
+export function checkedNote(
+  note: JsonValue,
+):
+  | { readonly kind: "note"; readonly note: JsonValue }
+  | { readonly kind: "rejected"; readonly reason: string } {
+  const written = writeJson(note, compactStyle);
+  if (written.kind === "rejected") {
+    return { kind: "rejected", reason: `its note at ${written.path}: ${written.reason}` };
+  }
+  const sizeBytes = written.bytes.length;
+  if (sizeBytes > limits.recordNoteBytesMax) {
+    const reason = `its note has ${sizeBytes} bytes; a record takes ${limits.recordNoteBytesMax}`;
+    return { kind: "rejected", reason };
+  }
+  const copy = parseJson(written.bytes);
+  invariant(copy.kind === "value", "what was written as JSON is read as JSON");
+  return { kind: "note", note: copy.value };
 }
 
 function ownMembers(record: LogRecord): object {
@@ -106,6 +145,8 @@ export interface ReadRecord extends Omit<FoldRecord, "line" | "byteOffset"> {
   readonly reason?: string | undefined;
   readonly evidence?: string | undefined;
   readonly by?: string | undefined;
+  readonly note?: JsonValue | undefined;
+  readonly prev?: string | undefined;
 }
 
 export type LogLine =
@@ -182,6 +223,8 @@ function recordFrom(value: JsonValue, item: string): ReadRecord {
     reason: text("reason"),
     evidence: text("evidence"),
     by: text("by"),
+    note: memberOf(value, "note"),
+    prev: text("prev"),
   };
 }
 

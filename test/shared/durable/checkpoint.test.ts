@@ -130,6 +130,8 @@ describe("appending", () => {
     const store = createMemoryStore();
     const opened = await open(store, await take(store, "w1"));
     await expect(opened.append(intent(""))).rejects.toMatchObject({ code: "input-rejected" });
+    const wrong = { ...intent("a"), note: { at: Number.NaN } };
+    await expect(opened.append(wrong)).rejects.toMatchObject({ code: "input-rejected" });
     expect((await opened.append(intent("a"))).seq).toBe(1);
   });
 

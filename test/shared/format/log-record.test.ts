@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { limits } from "../../../shared/base/limits.js";
 import {
+  checkedNote,
   encodeLogRecord,
   isWholeRecord,
   type LogRecord,
@@ -44,8 +45,34 @@ describe("the bytes of a record", () => {
       },
       `${head.replace("PHASE", "settled")},"outcome":"not-started","reason":"no charge","evidence":"ch_1","by":"kim"}\n`,
     ],
+    [
+      { ...common, phase: "done", note: { plan: "p-1", lines: [3, 4] }, prev: "ab" },
+      `${head.replace("PHASE", "done")},"note":{"plan":"p-1","lines":[3,4]},"prev":"ab"}\n`,
+    ],
   ])("%j", (record, line) => {
     expect(text(encodeLogRecord(record))).toBe(line);
+  });
+
+  test("a note keeps numbers that a double cannot hold, on one line, and is read back", () => {
+    const note = { big: 9_007_199_254_740_993n, text: "a\nb" };
+    const line = encodeLogRecord({ ...common, phase: "done", note });
+    expect(text(line)).toContain('"note":{"big":9007199254740993,"text":"a\\nb"}');
+    expect([...line].filter((byte) => byte === 0x0a)).toHaveLength(1);
+    expect(readLogLine(line.subarray(0, -1))).toMatchObject({ record: { note } });
+  });
+
+  test("a note is taken as it is now, and refused where JSON has no word for it or it is too long", () => {
+    const note = { steps: ["cut"] };
+    const checked = checkedNote(note);
+    note.steps.push("added later");
+    expect(checked).toEqual({ kind: "note", note: { steps: ["cut"] } });
+    const wrong = { when: Number.NaN };
+    expect(checkedNote(wrong)).toMatchObject({
+      kind: "rejected",
+      reason: expect.stringContaining("$.when"),
+    });
+    const long = "x".repeat(limits.recordNoteBytesMax);
+    expect(checkedNote(long)).toMatchObject({ kind: "rejected" });
   });
 
   test("a record without a token, and a settlement without a number, leave the member out", () => {

@@ -7,6 +7,7 @@ import type { InspectContext } from "./context.js";
 import type { DocumentDiagnosis } from "./diagnose-document.js";
 import type { LogDiagnosis } from "./diagnose-log.js";
 import type { Evidence, ObservedFile } from "./evidence.js";
+import { type Family, families, folderOf } from "./families.js";
 
 export interface ObservedDocument extends ObservedFile {
   readonly content: Extract<ObservedFile["content"], { kind: "document" }>;
@@ -28,12 +29,33 @@ export class EvidenceIndex {
   readonly logs: readonly ObservedLog[];
   private readonly trees = new Map<ObservedFile, JsonNode | undefined>();
   private readonly byPath = new Map<string, ObservedFile>();
+  private readonly byHead = new Map<string, Family>();
+  private readonly runsInFolder = new Map<string, number>();
+  /** Every document with its copies; worked out once, since each rule asks. */
+  readonly families: readonly Family[];
 
   constructor(evidence: Evidence) {
     this.evidence = evidence;
     this.documents = evidence.files.filter(isDocument);
     this.logs = evidence.files.filter(isLog);
     for (const file of evidence.files) this.byPath.set(`${file.root}:${file.path}`, file);
+    this.families = families(this.documents);
+    for (const family of this.families) this.byHead.set(`${family.root}:${family.path}`, family);
+    for (const document of this.documents) {
+      if (document.role !== "run") continue;
+      const folder = `${document.root}:${folderOf(document.path)}`;
+      this.runsInFolder.set(folder, (this.runsInFolder.get(folder) ?? 0) + 1);
+    }
+  }
+
+  /** The family whose head stands, or should stand, under this path. */
+  familyAt(root: number, path: string): Family | undefined {
+    return this.byHead.get(`${root}:${path}`);
+  }
+
+  /** How many run documents stand in a folder itself. */
+  runCountIn(root: number, folder: string): number {
+    return this.runsInFolder.get(`${root}:${folder}`) ?? 0;
   }
 
   get context(): InspectContext {

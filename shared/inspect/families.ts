@@ -13,15 +13,58 @@ export interface Family {
 }
 
 export function families(documents: readonly ObservedDocument[]): readonly Family[] {
-  const heads = documents.filter(isHead);
+  const heads = new Heads(documents.filter(isHead));
   const found = new Map<string, Mutable>();
-  for (const head of heads) familyAt(found, head.root, head.path).head = head;
+  for (const head of heads.all) familyAt(found, head.root, head.path).head = head;
   for (const document of documents) {
     if (document.role === "snapshot") place(found, heads, document, "kept");
     else if (document.role === "temp") place(found, heads, document, "temps");
     else if (isConflictCopyName(document.path)) place(found, heads, document, "conflictCopies");
   }
   return [...found.values()];
+}
+
+/** Heads by path and by folder, so that each copy is held against the few that can be its own. */
+class Heads {
+  readonly all: readonly ObservedDocument[];
+  private readonly byPath = new Map<string, ObservedDocument>();
+  private readonly byFolder = new Map<string, ObservedDocument[]>();
+  private readonly byParent = new Map<string, ObservedDocument[]>();
+
+  constructor(all: readonly ObservedDocument[]) {
+    this.all = all;
+    for (const head of all) {
+      const folder = folderOf(head.path);
+      this.byPath.set(`${head.root}:${head.path}`, head);
+      put(this.byFolder, `${head.root}:${folder}`, head);
+      if (folder !== "") put(this.byParent, `${head.root}:${parentOf(folder)}`, head);
+    }
+  }
+
+  at(root: number, path: string): ObservedDocument | undefined {
+    return this.byPath.get(`${root}:${path}`);
+  }
+
+  /** Heads in the copy's folder, in one above it, or in one beside it. */
+  around(root: number, copyFolder: string): readonly ObservedDocument[] {
+    const near: ObservedDocument[] = [];
+    for (let folder = copyFolder; ; folder = parentOf(folder)) {
+      near.push(...(this.byFolder.get(`${root}:${folder}`) ?? []));
+      if (folder === "") break;
+    }
+    const beside = this.byParent.get(`${root}:${parentOf(copyFolder)}`) ?? [];
+    return [...near, ...beside.filter((head) => folderOf(head.path) !== copyFolder)];
+  }
+}
+
+function put(groups: Map<string, ObservedDocument[]>, name: string, head: ObservedDocument): void {
+  const group = groups.get(name);
+  if (group === undefined) groups.set(name, [head]);
+  else group.push(head);
+}
+
+function parentOf(folder: string): string {
+  return folder.replace(/[^/]+\/$/, "");
 }
 
 interface Mutable {
@@ -52,7 +95,7 @@ function isHead(document: ObservedDocument): boolean {
 
 function place(
   found: Map<string, Mutable>,
-  heads: readonly ObservedDocument[],
+  heads: Heads,
   document: ObservedDocument,
   group: "kept" | "temps" | "conflictCopies",
 ): void {
@@ -61,11 +104,11 @@ function place(
   if (path !== undefined) familyAt(found, document.root, path)[group].push(document);
 }
 
-function ownerOf(
-  copy: ObservedDocument,
-  heads: readonly ObservedDocument[],
-): ObservedDocument | undefined {
-  const near = heads.filter((head) => head.root === copy.root);
+function ownerOf(copy: ObservedDocument, heads: Heads): ObservedDocument | undefined {
+  const implied = impliedHead(copy.path);
+  const named = implied === undefined ? undefined : heads.at(copy.root, implied);
+  if (named !== undefined) return named;
+  const near = heads.around(copy.root, folderOf(copy.path));
   let best: ObservedDocument | undefined;
   let bestScore = 0;
   for (const head of near) {
@@ -77,8 +120,7 @@ function ownerOf(
   }
   if (best !== undefined) return best;
   // A copy whose name says nothing belongs to the one document that lives where it does.
-  const around = near.filter((head) => isAround(folderOf(head.path), folderOf(copy.path)));
-  return around.length === 1 && impliedHead(copy.path) === undefined ? around[0] : undefined;
+  return near.length === 1 && implied === undefined ? near[0] : undefined;
 }
 
 /** How surely a name belongs to a document; 0: not at all. Longer stems win over shorter ones. */
@@ -112,7 +154,7 @@ function hasToken(name: string, token: string): boolean {
 /** The copy stands in the document's folder, one below it, or in one beside it. */
 function isAround(folder: string, copyFolder: string): boolean {
   if (copyFolder.startsWith(folder)) return true;
-  return copyFolder.replace(/[^/]+\/$/, "") === folder.replace(/[^/]+\/$/, "") && folder !== "";
+  return parentOf(copyFolder) === parentOf(folder) && folder !== "";
 }
 
 /** `run_9d4a/v61.json` → `run_9d4a.json`; `state.json.bak` → `state.json`; undefined when the name says nothing. */

@@ -57,7 +57,7 @@ const snapshotName =
   /((^|\/)v\d+(\.pending\.[0-9a-f]+)?\.json$|\.(bak|backup|old|orig|prev|previous|save)(\.\d+)?$|~$|\.json\.\d{1,3}$|[.-](backup|bak)[.-][^/]*$|\.(bak|backup)\.json$)/i;
 const snapshotFolder = /(^|\/)(backups?|versions?|history|snapshots?|\.history|archive)\//i;
 const rotatedName =
-  /(\.(jsonl|ndjson|log)\.\d{1,4}$|\.superseded\.jsonl$|[.-]\d{4}-?\d{2}-?\d{2}\.(jsonl|ndjson|log)$)/i;
+  /(\.(jsonl|ndjson|log)\.\d{1,4}$|\.supersed(ed|ing)\.jsonl$|[.-]\d{4}-?\d{2}-?\d{2}\.(jsonl|ndjson|log)$)/i;
 const logName = /\.(jsonl|ndjson|jsonlines|log)$/i;
 const documentName = /\.(json|tfstate|jsonc|json5|state|checkpoint|ckpt)$/i;
 const derivedName =

@@ -2,7 +2,6 @@
 import { limits } from "../base/limits.js";
 import type { Evidence, ObservedFile } from "./evidence.js";
 import { EvidenceIndex, type ObservedDocument } from "./evidence-index.js";
-import { type Family, families } from "./families.js";
 import { type FileVerdict, fileVerdicts } from "./file-verdicts.js";
 import type { Finding, FindingKind, Health, Severity } from "./finding.js";
 import { type Overall, overallOf } from "./overall.js";
@@ -37,12 +36,9 @@ function recommendTargets(index: EvidenceIndex, findings: readonly Finding[]): r
       unsound.add(file as ObservedDocument);
   }
   const targets = new Map<string, ObservedDocument | undefined>();
-  const byHead = new Map<string, Family>();
-  for (const family of families(index.documents))
-    byHead.set(`${family.root}:${family.path}`, family);
   return findings.map((finding) => {
     const name = `${finding.root}:${finding.file}`;
-    const family = byHead.get(name);
+    const family = index.familyAt(finding.root, finding.file);
     const role = index.file(finding.root, finding.file)?.role;
     if (family === undefined) {
       const alone = role === "run" || role === "derived" || role === "replica";

@@ -14,13 +14,11 @@ export interface LoggedVersion extends HistoryRecord {
 export function historyOf(index: EvidenceIndex, family: Family): readonly LoggedVersion[] {
   const folder = folderOf(family.path);
   const stem = baseOf(family.path).replace(/\.[^.]*$/, "");
-  const headsHere = index.documents.filter(
-    (one) => one.role === "run" && one.root === family.root && folderOf(one.path) === folder,
-  );
+  const runCount = index.runCountIn(family.root, folder);
   return index.logs.flatMap((log) => {
     if (log.root !== family.root || !log.path.startsWith(folder)) return [];
     // Where several documents share a folder, only a log that carries the name is this one's.
-    if (headsHere.length > 1 && !baseOf(log.path).includes(stem)) return [];
+    if (runCount > 1 && !baseOf(log.path).includes(stem)) return [];
     return log.content.log.facts.history.map((record) => ({ ...record, file: log.path }));
   });
 }

@@ -1,5 +1,4 @@
 import type { EvidenceIndex, ObservedDocument } from "./evidence-index.js";
-import { families } from "./families.js";
 
 /** Bytes that two copies must share behind the seam before chance is no explanation. */
 const sharedBytesMin = 64;
@@ -15,7 +14,7 @@ export function seamWithOlderCopy(
 ): { readonly seam: number; readonly copy: string } | undefined {
   const own = document.content.held;
   if (own === "not-held") return undefined;
-  const family = families(index.documents).find((one) => one.head === document);
+  const family = index.familyAt(document.root, document.path);
   for (const copy of family?.kept ?? []) {
     const old = copy.content.held;
     if (old === "not-held" || old.length !== own.length) continue;

@@ -10,7 +10,6 @@ import {
   placeText,
   reach,
 } from "../evidence-index.js";
-import { families } from "../families.js";
 import type { Finding } from "../finding.js";
 import { logValues } from "../log-views.js";
 import { shown } from "../show-value.js";
@@ -21,7 +20,7 @@ export function declaredRules(index: EvidenceIndex): readonly Finding[] {
   return index.context.rules.flatMap((rule) => {
     const files = index.named(rule.file).filter(isDocument);
     if (index.named(rule.file).length === 0) return [notChecked(rule, `${rule.file} is not there`)];
-    const kept = families(index.documents)
+    const kept = index.families
       .filter((family) => family.head !== undefined && files.includes(family.head))
       .flatMap((family) => family.kept);
     return [...files, ...kept].flatMap((document) => checked(index, rule, document));

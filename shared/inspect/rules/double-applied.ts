@@ -3,13 +3,13 @@ import { formatPath, indexStep, type JsonPath, keyStep } from "../../base/json-p
 import { limits } from "../../base/limits.js";
 import { isJsonObject, type JsonNode, memberOf, sameValue } from "../../format/json-value.js";
 import type { EvidenceIndex, ObservedDocument } from "../evidence-index.js";
-import { type Family, families, versionInName } from "../families.js";
+import { type Family, versionInName } from "../families.js";
 import type { Finding } from "../finding.js";
 import { type UpdateTries, updatesOf } from "../log-views.js";
 
 export function doubleApplied(index: EvidenceIndex): readonly Finding[] {
   const updates = updatesOf(index);
-  return families(index.documents).flatMap((family) => {
+  return index.families.flatMap((family) => {
     const { head } = family;
     if (head === undefined) return [];
     const near = updates.filter((update) => update.root === head.root);

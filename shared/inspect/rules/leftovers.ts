@@ -1,12 +1,12 @@
 /** Temporary files, conflict copies and placeholders: shown, compared, never deleted by themselves. */
 import { limits } from "../../base/limits.js";
 import type { EvidenceIndex, ObservedDocument } from "../evidence-index.js";
-import { baseOf, type Family, families } from "../families.js";
+import { baseOf, type Family } from "../families.js";
 import type { Finding } from "../finding.js";
 import { isConflictCopyName, isNfsPlaceholderName } from "../guess-roles.js";
 
 export function leftovers(index: EvidenceIndex): readonly Finding[] {
-  const found = families(index.documents).flatMap((family) => temporaryFiles(index, family));
+  const found = index.families.flatMap((family) => temporaryFiles(index, family));
   return [...found, ...conflictCopies(index), ...placeholders(index)];
 }
 
@@ -115,7 +115,7 @@ function orphanFinding(
 }
 
 function conflictCopies(index: EvidenceIndex): readonly Finding[] {
-  return families(index.documents).flatMap((family) =>
+  return index.families.flatMap((family) =>
     family.conflictCopies.map((copy): Finding => {
       const facts = versions(index, family, copy);
       return {

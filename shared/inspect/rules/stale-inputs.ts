@@ -3,7 +3,7 @@ import { formatPath, type JsonPath, parsePath, pathCovers } from "../../base/jso
 import { type JsonValue, memberOf, sameValue } from "../../format/json-value.js";
 import type { Dependency, FilePath } from "../context.js";
 import { type EvidenceIndex, isDocument, type ObservedDocument, reach } from "../evidence-index.js";
-import { type Family, families, versionInName } from "../families.js";
+import { type Family, versionInName } from "../families.js";
 import type { Finding } from "../finding.js";
 import { historyOf } from "../log-views.js";
 
@@ -66,7 +66,7 @@ function changedSince(
   output: ObservedDocument,
   basedOn: number,
 ): readonly Finding[] {
-  const family = families(index.documents).find((one) => one.head === output);
+  const family = index.familyAt(output.root, output.path);
   if (family === undefined) return [];
   const inputs = dependency.inputs.map((input) => input.path ?? []);
   const logged = loggedChange(index, family, inputs, basedOn);
@@ -150,7 +150,7 @@ function changedElsewhere(
   for (const input of dependency.inputs) {
     const document = index.named(input.file).find(isDocument);
     if (document === undefined || document === output) continue;
-    const family = families(index.documents).find((one) => one.head === document);
+    const family = index.familyAt(document.root, document.path);
     const version = index.version(document);
     if (family === undefined || version === undefined || version <= basedOn) continue;
     const inputs = [input.path ?? []];

@@ -1,12 +1,12 @@
 /** Head against its kept versions and against the log of writes: regress, fork, reset, gaps, missing head. */
 import { isJsonObject, type JsonValue, sameValue } from "../../format/json-value.js";
 import type { EvidenceIndex, ObservedDocument } from "../evidence-index.js";
-import { baseOf, type Family, families, versionInName } from "../families.js";
+import { baseOf, type Family, versionInName } from "../families.js";
 import type { Finding } from "../finding.js";
 import { historyOf } from "../log-views.js";
 
 export function versionChain(index: EvidenceIndex): readonly Finding[] {
-  return families(index.documents).flatMap((family) => [
+  return index.families.flatMap((family) => [
     ...misnamedVersions(index, family),
     ...missingMain(index, family),
     ...headAgainstChain(index, family),
@@ -237,11 +237,12 @@ function identityOf(value: JsonValue): string | undefined {
 
 /** Our own writers keep every version, so a hole between two kept ones is told; for others it means nothing. */
 function gaps(index: EvidenceIndex, family: Family): readonly Finding[] {
+  if (family.kept.length < 2) return [];
   const stem = family.path.replace(/\.json$/, "");
   const isOurs = index.evidence.files.some(
     (file) => file.root === family.root && file.path.startsWith(`${stem}.lease.`),
   );
-  if (!isOurs || family.kept.length < 2) return [];
+  if (!isOurs) return [];
   const versions = family.kept
     .map((kept) => versionInName(kept.path))
     .filter((version) => version !== undefined)

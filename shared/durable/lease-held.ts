@@ -2,7 +2,7 @@ import { invariant } from "../base/assert.js";
 import { leaseGrantKey } from "../format/keys.js";
 import type { Etag, Key } from "../storage/object-store.js";
 import type { GrantedLease, LeaseOptions, LeaseRecord } from "./lease.js";
-import { createLeaseRecord, newestLeaseName, tidyLease } from "./lease-records.js";
+import { createLeaseRecord, isStillInForce, newestLeaseName, tidyLease } from "./lease-records.js";
 import { isoTime } from "./lease-state.js";
 
 export interface LeasePlace {
@@ -17,6 +17,8 @@ export class Lease implements GrantedLease {
   readonly #options: LeaseOptions;
   #record: LeaseRecord;
   #place: LeasePlace;
+  /** The renewal before the one in force. */
+  #before: LeasePlace | undefined;
   #renewal = 0;
   #earlierHolder: "stopped" | "unknown";
   #ended = false;
@@ -65,11 +67,9 @@ export class Lease implements GrantedLease {
   }
 
   async #look(): Promise<"held" | "lost"> {
-    if (this.#ended) return "lost";
     const { store, target } = this.#options;
-    const newest = await newestLeaseName(store, target);
-    // Newer under our token is an unconfirmed renewal of ours; under a later one somebody took over.
-    if (newest?.token === this.token) return "held";
+    if (this.#ended) return "lost";
+    if (await isStillInForce(store, target, this.token, this.#place.key)) return "held";
     this.#ended = true;
     return "lost";
   }
@@ -77,8 +77,12 @@ export class Lease implements GrantedLease {
   async #renewNow(): Promise<"held" | "lost"> {
     if ((await this.#look()) === "lost") return "lost";
     await this.#writeNext({ ...this.#record, renewedAt: this.#now() });
-    // After the writing, too: a taker that was faster has the newer name, and ours changed nothing.
-    return await this.#look();
+    // After the writing, too, and among all names: a taker that was faster has a newer one, and ours changed nothing.
+    const newest = await newestLeaseName(this.#options.store, this.target);
+    // Newer under our own token would be a renewal of ours that ended uncertain.
+    if (newest?.token === this.token) return "held";
+    this.#ended = true;
+    return "lost";
   }
 
   async #writeNext(record: LeaseRecord): Promise<void> {
@@ -89,10 +93,14 @@ export class Lease implements GrantedLease {
     const key = leaseGrantKey(target, this.token, this.#renewal);
     const etag = await createLeaseRecord(store, key, next);
     invariant(etag !== "lost", "only the holder makes names under its own token");
-    const old = this.#place;
+    const outdated = this.#before;
+    // Never the first of a token, by which earlier holders see that they lost; and one renewal stays beside the newest,
+    // so that a listing made at this moment finds one of the two.
+    const isFirst = this.#place.key === leaseGrantKey(target, this.token, 0);
+    this.#before = isFirst ? undefined : this.#place;
     this.#place = { key, etag };
     this.#record = next;
-    await tidyLease(store, old.key, old.etag);
+    if (outdated !== undefined) await tidyLease(store, outdated.key, outdated.etag);
   }
 
   #isDue(): boolean {

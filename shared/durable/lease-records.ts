@@ -5,7 +5,7 @@
 import { assertNever } from "../base/assert.js";
 import { LastgoodError } from "../base/errors.js";
 import { limits } from "../base/limits.js";
-import { readKey } from "../format/keys.js";
+import { leaseGrantKey, readKey } from "../format/keys.js";
 import type { Etag, Key, ObjectStore } from "../storage/object-store.js";
 import type { LeaseRecord } from "./lease.js";
 import { encodeLease, readLease } from "./lease-state.js";
@@ -106,23 +106,53 @@ function isNewer(a: LeaseName, b: LeaseName): boolean {
   return a.token > b.token || (a.token === b.token && a.renewal > b.renewal);
 }
 
-/** Removes records that are out of force. Only ever older ones: the newest is what keeps the token from going back. */
+/**
+ * Whether nobody was granted the lease after us, by two names instead of a listing: a holder asks before each record it
+ * writes, and its folder may be full of other runs.
+ *
+ * `ownKey`: a record of ours that a listing found to be in force. Whoever takes the lease from it makes the first name
+ * of the next token, and that name is taken away only after ours (pruneLeases). So, read in this order: the next token
+ * was never granted, or ours is gone.
+ */
+export async function isStillInForce(
+  store: ObjectStore,
+  target: Key,
+  token: number,
+  ownKey: Key,
+): Promise<boolean> {
+  if ((await store.read(leaseGrantKey(target, token + 1, 0))) !== "absent") return false;
+  return (await store.read(ownKey)) !== "absent";
+}
+
+/**
+ * Removes records that are out of force, the oldest first, and none behind one that stays: an old holder must never
+ * find its own record and not that of the one who took the lease from it. The newest is what keeps the token from
+ * going back.
+ */
 export async function pruneLeases(store: ObjectStore, target: Key, newestKey: Key): Promise<void> {
   const names = await leaseNames(store, target);
   const newest = names.find(({ key }) => key === newestKey);
   const older = names.filter((name) => newest !== undefined && isNewer(newest, name));
+  older.sort((a, b) => (isNewer(a, b) ? 1 : -1));
   for (const { key } of older.slice(0, limits.leaseRecordsPrunedMax)) {
     const stored = await store.read(key);
-    if (stored !== "absent") await tidyLease(store, key, stored.etag);
+    if (stored !== "absent" && (await tidyLease(store, key, stored.etag)) === "left") return;
   }
 }
 
 /** Left behind, an old record does no harm: a refusal here must not cost the lease. */
-export async function tidyLease(store: ObjectStore, key: Key, etag: Etag): Promise<void> {
+export async function tidyLease(
+  store: ObjectStore,
+  key: Key,
+  etag: Etag,
+): Promise<"removed" | "left"> {
   try {
-    await store.remove(key, etag);
+    const outcome = await store.remove(key, etag);
+    const isGone = outcome.kind === "conflict" && outcome.currentEtag === "absent";
+    return outcome.kind === "removed" || isGone ? "removed" : "left";
   } catch (error) {
     if (!(error instanceof LastgoodError)) throw error;
+    return "left";
   }
 }
 

@@ -119,8 +119,8 @@ export async function acquireLease(options: LeaseOptions): Promise<AcquireOutcom
     const written = await createLeaseRecord(options.store, key, record);
     if (written !== "lost") {
       const place = { key, etag: written };
-      // A slow taker may have created a name that was granted, renewed and tidied away meanwhile: only the newest
-      // name counts.
+      // A slow taker may have created a name that was granted, and tidied away, meanwhile: only the newest name counts.
+      // A name that does not is left to be pruned, in its turn.
       if ((await newestLeaseName(options.store, options.target))?.key === key) {
         await pruneLeases(options.store, options.target, place.key);
         const lease = new Lease(options, record, place);
@@ -129,7 +129,6 @@ export async function acquireLease(options: LeaseOptions): Promise<AcquireOutcom
           ? { kind: "granted", lease }
           : { kind: "granted", lease, tookOver };
       }
-      await options.store.remove(key, written);
     }
     if (attempt >= limits.leaseAttemptsMax) throw outrun(options.target);
   }

@@ -15,6 +15,7 @@ import { report } from "../../support/crash-matrix.js";
 
 const startMs = Date.parse("2026-03-04T12:00:00.000Z");
 const target = "runs/checkpoint";
+const full = process.env.LASTGOOD_TEST_FULL === "1";
 
 /** A store, a clock and a process table under the test's control. */
 function world() {
@@ -46,6 +47,25 @@ function world() {
       nowMs += ms;
     },
   };
+}
+
+/** The same store; every call comes through `around`, which may do things before, after, or instead. */
+function watched(
+  store: ObjectStore,
+  around: (
+    name: string,
+    args: readonly unknown[],
+    perform: () => Promise<unknown>,
+  ) => Promise<unknown>,
+): ObjectStore {
+  return new Proxy(store, {
+    get: (inner, name) => {
+      const member = Reflect.get(inner, name, inner);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) =>
+        around(String(name), args, async () => await Reflect.apply(member, inner, args));
+    },
+  });
 }
 
 async function granted(options: LeaseOptions): Promise<GrantedLease> {
@@ -81,16 +101,41 @@ describe("granting", () => {
     }
   });
 
-  test("only the newest record is left, and it is never removed", async () => {
+  test("of many records the first, the newest and the one before are left, and after the next grant that one alone", async () => {
     const { options, store } = world();
     const lease = await granted(options("w1", 1));
-    await lease.renew();
-    await lease.renew();
-    expect(await names(store)).toEqual([`${target}.lease.1.2.json`]);
+    for (let n = 0; n < 4; n += 1) await lease.renew();
+    const left = (...renewals: number[]) => renewals.map((n) => `${target}.lease.1.${n}.json`);
+    expect(await names(store)).toEqual(left(0, 3, 4));
     await lease.release();
-    expect(await names(store)).toEqual([`${target}.lease.1.3.json`]);
+    expect(await names(store)).toEqual(left(0, 4, 5));
     await granted(options("w2", 2));
     expect(await names(store)).toEqual([`${target}.lease.2.0.json`]);
+  });
+
+  test("a renewal that ended uncertain costs neither the lease nor the first record", async () => {
+    const { options, store } = world();
+    const doubtful = watched(store, async (name, args, perform) => {
+      if (name !== "replace" || !String(args[0]).endsWith(".1.1.json")) return await perform();
+      return { kind: "in-doubt", reason: "reply-lost" };
+    });
+    const lease = await granted(options("w1", 1, { store: doubtful }));
+    await expect(lease.renew()).rejects.toMatchObject({ code: "io-failed" });
+    for (let n = 0; n < 4; n += 1) expect(await lease.renew()).toBe("held");
+    expect(await names(store)).toContain(`${target}.lease.1.0.json`);
+  });
+
+  test("a holder asks by name alone: its folder may be full of other runs", async () => {
+    const { options, store } = world();
+    const calls: string[] = [];
+    const counted = watched(store, async (name, _args, perform) => {
+      calls.push(name);
+      return await perform();
+    });
+    const lease = await granted(options("w1", 1, { store: counted }));
+    calls.length = 0;
+    expect(await lease.keep()).toBe("held");
+    expect(calls).toEqual(["read", "read"]);
   });
 
   test("a lease of a neighbour whose name begins alike is another lease", async () => {
@@ -261,27 +306,23 @@ describe("the state of a lease by the clock", () => {
   });
 });
 
-test("a taker so slow that the name it wants was granted, renewed and tidied away meanwhile gets nothing", async () => {
+test("a taker so slow that the name it wants was granted and tidied away meanwhile gets nothing", async () => {
   const { options, store } = world();
   let holder: GrantedLease | undefined;
-  const slow: ObjectStore = new Proxy(store, {
-    get: (inner, name) => {
-      const member = Reflect.get(inner, name, inner);
-      if (typeof member !== "function") return member;
-      return async (...args: unknown[]) => {
-        if (name === "replace" && holder === undefined) {
-          holder = await granted(options("quick", 1));
-          await holder.renew();
-          expect(await names(store)).toEqual([`${target}.lease.1.1.json`]);
-        }
-        return await Reflect.apply(member, inner, args);
-      };
-    },
+  const slow = watched(store, async (name, _args, perform) => {
+    if (name === "replace" && holder === undefined) {
+      const first = await granted(options("quick", 1));
+      await first.release();
+      holder = await granted(options("next", 3));
+      expect(await names(store)).toEqual([`${target}.lease.2.0.json`]);
+    }
+    return await perform();
   });
   const outcome = await acquireLease(options("slow", 2, { store: slow }));
-  expect(outcome).toMatchObject({ kind: "held-by", record: { holder: "quick" } });
+  expect(outcome).toMatchObject({ kind: "held-by", record: { holder: "next", token: 2 } });
   expect(await holder?.check()).toBe("held");
-  expect(await names(store)).toEqual([`${target}.lease.1.1.json`]);
+  expect(await holder?.renew()).toBe("held");
+  expect(await readCurrentLease(store, target)).toMatchObject({ holder: "next", token: 2 });
 });
 
 test("a renewal that a taker overtook between its look and its writing says that the lease is lost", async () => {
@@ -327,6 +368,82 @@ test("an uncertain write of a grant holds nothing and leaves nothing behind", as
   });
   expect(await names(store)).toEqual([]);
 });
+
+/**
+ * An old holder asks by two names. Meanwhile one takes the lease from it, renews and releases it, and the next one is
+ * granted it and prunes, whatever the store refuses to remove: each of the two readings falls between any two of their calls.
+ */
+test("an old holder that asks after the lease was taken is never told that it is held, whatever goes on meanwhile", async () => {
+  let asked = 0;
+  const never = "none";
+  const few = [never, "1.1"];
+  for (const refused of full ? [...few, "1.0", "2.0", "2.1", "2.2", "2.3", "2.4"] : few) {
+    const { callCount } = await askMeanwhile(refused, -1, -1);
+    for (let first = 0; first <= callCount; first += 1) {
+      for (let second = first; second <= callCount; second += 1) {
+        const { answer, wasTaken } = await askMeanwhile(refused, first, second);
+        asked += 1;
+        if (wasTaken) expect(answer, `${refused} stays, ${first}, ${second}`).toBe("lost");
+      }
+    }
+  }
+  report(
+    `lease: an old holder asked ${asked} times beside its takers: never told a lost one is held`,
+  );
+}, 120_000);
+
+/**
+ * `refused`: token and renewal of the record that cannot be removed. `first` and `second`: before which call of the
+ * others the two readings are done.
+ */
+async function askMeanwhile(refused: string, first: number, second: number) {
+  const { store, options, pass } = world();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const readings: (() => void)[] = [];
+  let answer: Promise<"held" | "lost"> | undefined;
+  const old = await granted(
+    options("old", 9, {
+      store: watched(store, async (_name, _args, perform) => {
+        if (answer !== undefined) await new Promise<void>((resolve) => readings.push(resolve));
+        return await perform();
+      }),
+    }),
+  );
+  await old.renew();
+  pass(40_000);
+  let callCount = 0;
+  let isTaken = false;
+  let wasTaken = false;
+  const readOnce = async () => {
+    await turn();
+    readings.shift()?.();
+    await turn();
+  };
+  const reach = async () => {
+    if (callCount === first) {
+      wasTaken = isTaken;
+      answer = old.check();
+      await readOnce();
+    }
+    if (callCount === second) await readOnce();
+  };
+  const others = watched(store, async (name, [key], perform) => {
+    await reach();
+    callCount += 1;
+    if (name === "remove" && key === `${target}.lease.${refused}.json`) {
+      return { kind: "in-doubt", reason: "reply-lost" };
+    }
+    const result = await perform();
+    isTaken ||= name === "replace";
+    return result;
+  });
+  const taker = await granted(options("taker", 1, { store: others }));
+  for (let n = 0; n < 3; n += 1) await taker.renew();
+  await taker.release();
+  await granted(options("next", 2, { store: others }));
+  await reach();
+  return { callCount, wasTaken, answer: await answer };
+}
 
 /**
  * Two takers of one lease, every interleaving of their store calls: a schedule is a list of whose call is next, and

@@ -188,6 +188,7 @@ export function textOf(value: CapturedValue): string | undefined {
   if (value.raw === "too-long") return undefined;
   if (value.kind === "number" || value.kind === "true" || value.kind === "false") return value.raw;
   if (value.kind !== "string") return undefined;
+  if (!value.raw.includes("\\")) return value.raw.slice(1, -1);
   try {
     return JSON.parse(value.raw) as string;
   } catch {

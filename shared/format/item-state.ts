@@ -100,6 +100,8 @@ export interface ItemFold {
   /** The same without mistaking one for the other, where a key is spelled like the id of another item. */
   withKey(key: string): ItemState | undefined;
   withoutKey(item: string): ItemState | undefined;
+  /** Item of the operation under this key, without unpacking it. */
+  itemOfKey(key: string): string | undefined;
   items(): IterableIterator<ItemState>;
   /** Those of `items` that are more than one attempt, closed by one record: all that a rule could find fault with. */
   notable(): IterableIterator<ItemState>;
@@ -175,6 +177,11 @@ class Fold implements ItemFold {
   withoutKey(item: string): ItemState | undefined {
     const number = this.#byItem.get(item);
     return number === undefined ? undefined : this.#operation(number);
+  }
+
+  itemOfKey(key: string): string | undefined {
+    const number = this.#byKey.get(key);
+    return number === undefined ? undefined : this.#items[number];
   }
 
   *items(): IterableIterator<ItemState> {

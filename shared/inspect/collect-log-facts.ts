@@ -112,9 +112,10 @@ export class LogFactsCollector {
 
   /** A key belongs to the operation: another item under the same key defeats it. Asked before the fold learns of it. */
   private addSharedKey(record: RecordRead, item: string, key: string, fold: ItemFold): void {
-    const owner = fold.get(key);
-    if (owner === undefined || owner.item === item) return;
-    if (this.sharedKeys.length >= limits.findingsPerKindAndFileMax) return;
+    const other = fold.itemOfKey(key);
+    if (other === undefined || other === item) return;
+    const owner = fold.withKey(key);
+    if (owner === undefined || this.sharedKeys.length >= limits.findingsPerKindAndFileMax) return;
     const first = owner.attempts[0]?.intent ?? owner.dones[0];
     this.sharedKeys.push({
       key,

@@ -154,7 +154,8 @@ class Diagnosing implements LogDiagnosing {
       this.facts.add(recordOf(verdict, values, this.dialect));
       return;
     }
-    this.waiting.push({ values, verdict: { ...verdict, content: undefined } });
+    const contentSum = lineContent(verdict, undefined);
+    this.waiting.push({ values, verdict: { ...verdict, content: undefined, contentSum } });
     if (this.waiting.length >= limits.fieldGuessRecordsMax) this.guess();
   }
 
@@ -202,6 +203,9 @@ function recordOf(
   }
   const seq = dialect.paths.seq === undefined ? undefined : values.get(dialect.paths.seq);
   const { line, byteOffset } = verdict;
-  const content = lineContent(verdict, seq);
+  // The fold tells records apart by number and time together; with one of them alone it asks for the bytes.
+  const isPair = (fields.seq === undefined) === (fields.time === undefined);
+  const isTold = isPair && fields.item !== undefined && fields.phase !== undefined;
+  const content = isTold ? "" : lineContent(verdict, seq);
   return { line, byteOffset, fields, numeric, content };
 }

@@ -6,7 +6,7 @@ import type { LineVerdict } from "./log-damage.js";
  * when a confused writer gave them two numbers. Two 32-bit sums, so that chance equality stays out of reach.
  */
 export function lineContent(verdict: LineVerdict, seq: CapturedValue | undefined): string {
-  if (verdict.content === undefined) return verdict.contentSum;
+  if (verdict.content === undefined) return verdict.contentSum ?? `long.${verdict.line}`;
   return sumOf(verdict.content, verdict.byteOffset, seq);
 }
 

@@ -8,7 +8,6 @@ import type { ScannedLine } from "../format/log-scan.js";
 import type { DocumentDamage } from "./diagnose-document.js";
 import { byteOrderMarkLength } from "./document-signs.js";
 import type { Fact, FindingKind, Health, Severity } from "./finding.js";
-import { sumOf } from "./line-content.js";
 import { LogNotes } from "./log-notes.js";
 
 /** One damage of a log; facts `records`, `fileBytes` and `keepBytes` are set when the log is at its end. */
@@ -20,7 +19,8 @@ export interface LineVerdict {
   readonly byteOffset: number;
   /** The record's bytes; undefined for a line too long to hold, or one that waited. */
   readonly content: Uint8Array | undefined;
-  readonly contentSum: string;
+  /** Sum of the bytes, for a record that waits without them. */
+  readonly contentSum: string | undefined;
   readonly captured: readonly CapturedValue[];
 }
 
@@ -110,9 +110,7 @@ export class LogDamageCollector {
   ): void {
     this.records += 1;
     this.notes.add(line, byteOffset, answer);
-    const contentSum =
-      content === undefined ? `long.${line}` : sumOf(content, byteOffset, undefined);
-    this.onRecord({ line, byteOffset, content, contentSum, captured: answer.captured });
+    this.onRecord({ line, byteOffset, content, contentSum: undefined, captured: answer.captured });
   }
 
   private spans(

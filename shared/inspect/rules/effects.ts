@@ -10,7 +10,7 @@ export function effects(index: EvidenceIndex): readonly Finding[] {
     const { fold } = log.content.log.facts;
     if (fold === undefined) return [];
     const found: Finding[] = [];
-    for (const item of fold.items()) {
+    for (const item of fold.notable()) {
       if (found.length > limits.findingsPerKindAndFileMax * 4) break;
       const inDoubt = danglingIntent(index, log, item);
       const twice = duplicateEffect(log, item);

@@ -58,8 +58,8 @@ function sequenceGaps(index: EvidenceIndex, log: ObservedLog): readonly Finding[
 function sequenceFaults(log: ObservedLog): readonly Finding[] {
   const { sequence, fold, dialect } = log.content.log.facts;
   const storedTwice = new Set<number>();
-  if (fold !== undefined)
-    for (const item of fold.items())
+  if (fold !== undefined && sequence.reused.length > 0)
+    for (const item of fold.notable())
       for (const pair of item.storedTwice) storedTwice.add(pair.second.line);
   const reused = sequence.reused
     .filter(({ lines }) => !storedTwice.has(lines[1]))

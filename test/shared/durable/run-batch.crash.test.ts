@@ -274,6 +274,8 @@ const sleepPoints = [
   "item: effect done",
 ];
 const moreSleepPoints = [
+  "open: lease granted",
+  "open: log opened",
   "append: lease checked",
   "append: synced",
   "append: records stored",

@@ -87,5 +87,6 @@ test("a run is updated by many at once under its lease, and no update is lost", 
   expect(outcomes.map(({ kind }) => kind)).toEqual(["applied", "applied", "applied", "applied"]);
   expect(await runs.read("runs/run_9d4a")).toMatchObject({ version: 5, value: { steps: 4 } });
   const leases = readdirSync(join(root, "runs")).filter((name) => name.includes("run_9d4a.lease"));
-  expect(leases).toHaveLength(1);
+  // Of the last holder alone: its grant and its release. Records do not pile up with the updates.
+  expect(leases.toSorted()).toEqual(["run_9d4a.lease.4.0.json", "run_9d4a.lease.4.1.json"]);
 });

@@ -31,7 +31,11 @@ export class LastgoodError extends Error {
   /** Key or path that the refusal is about, where there is one. */
   readonly subject: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { subject?: string; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { subject?: string; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.subject = options.subject;

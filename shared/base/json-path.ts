@@ -39,12 +39,13 @@ function formatStep(step: PathStep): string {
 /** Reads the grammar above; any text is answered. A bare `$` or an empty text is the root. */
 export function parsePath(text: string): ParsedPath {
   const steps: PathStep[] = [];
-  let at = text.startsWith("$") && (text.length === 1 || text[1] === "." || text[1] === "[") ? 1 : 0;
+  let at =
+    text.startsWith("$") && (text.length === 1 || text[1] === "." || text[1] === "[") ? 1 : 0;
   let first = at === 0;
   while (at < text.length) {
     if (text[at] === "[") {
       const bracket = readBracket(text, at);
-      if (bracket === undefined) return rejected(text, at, "a bracket holds [N], [*] or [\"key\"]");
+      if (bracket === undefined) return rejected(text, at, 'a bracket holds [N], [*] or ["key"]');
       steps.push(bracket.step);
       at = bracket.end;
     } else {

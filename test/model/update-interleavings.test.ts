@@ -34,10 +34,35 @@ const quick: readonly (readonly [string, Scenario])[] = [
   ["bucket, a crash", { ...bucket, crashes: 1 }],
   ["bucket, a restore by hand", { ...bucket, handRestores: 1 }],
   ["bucket, one update asked for twice, a crash", { ...bucket, updates: oneTwice, crashes: 1 }],
+  [
+    "bucket, one update asked for twice, a lost commit",
+    { ...bucket, updates: oneTwice, lostReplies: 1 },
+  ],
   ["bucket, moved inputs, a crash", { ...bucket, updates: dependent, crashes: 1 }],
 ];
 
-const thorough: readonly (readonly [string, Scenario])[] = [];
+/** Up to two million states each. */
+const thorough: readonly (readonly [string, Scenario])[] = [
+  ["local, a take-over and two crashes", { ...local, takeOvers: 1, crashes: 2 }],
+  [
+    "local, a take-over, a crash and a restore by hand",
+    { ...local, takeOvers: 1, crashes: 1, handRestores: 1 },
+  ],
+  ["local, a take-over and a foreign write", { ...local, takeOvers: 1, foreignWrites: 1 }],
+  [
+    "local, a take-over, a foreign write and a restore by hand",
+    { ...local, takeOvers: 1, foreignWrites: 1, handRestores: 1 },
+  ],
+  ["bucket, a lost commit", { ...bucket, lostReplies: 1 }],
+  ["bucket, any write lost", { ...bucket, lostReplies: 1, lossy: "every write" }],
+  ["bucket, a lost commit and a crash", { ...bucket, lostReplies: 1, crashes: 1 }],
+  ["bucket, moved inputs and a lost commit", { ...bucket, updates: dependent, lostReplies: 1 }],
+  ["bucket, moved inputs and a foreign write", { ...bucket, updates: dependent, foreignWrites: 1 }],
+  [
+    "bucket, a foreign write and a restore by hand",
+    { ...bucket, foreignWrites: 1, handRestores: 1 },
+  ],
+];
 
 function outcomesOf(outcomes: ReadonlyMap<string, number>): string {
   return [...outcomes].map(([kind, count]) => `${kind} ${count}`).join(", ");

@@ -5,6 +5,7 @@ import { compactStyle } from "../../../shared/format/json-layout.js";
 import type { ObjectStore } from "../../../shared/storage/object-store.js";
 import {
   buildRuns,
+  claimAt,
   everything,
   type Fault,
   faultFor,
@@ -128,6 +129,56 @@ describe("a refusing disk", () => {
   });
 });
 
+describe("what was in doubt", () => {
+  test("stays in doubt while the head is the one it was made from", async () => {
+    let claims = 0;
+    const faulty = faultyStore(store, (verb, key) => {
+      if (!isClaim(verb, key)) return "none";
+      claims += 1;
+      return claims === 1 ? "request-lost" : "refused";
+    });
+    expect(await countUp("u1", { store: faulty })).toMatchObject({
+      kind: "in-doubt",
+      reason: "reply-lost",
+    });
+  });
+
+  test("is settled once the head has moved on: a late write was bound to the one before", async () => {
+    const { runs } = buildRuns({
+      ...withFault("request-lost", isClaim),
+      atCrashPoint: async (point) => {
+        if (point !== "change-made") return;
+        await put(store, headAt, '{"version":2,"applied_ids":["theirs"],"attempts":7}');
+      },
+    });
+    const request = {
+      updateId: "u1",
+      basedOn: 1,
+      dependsOn: ["attempts"],
+      onStale: "refuse",
+    } as const;
+    expect(await runs.update(run, request, () => undefined)).toMatchObject({
+      kind: "stale-inputs",
+      changedPaths: ["$.attempts"],
+    });
+  });
+
+  test("is found among the kept versions when the window has forgotten it", async () => {
+    let looks = 0;
+    const outcome = await countUp("u1", {
+      ...withFault("reply-lost", isCommit),
+      ledgerWindowCount: 2,
+      atCrashPoint: async (point) => {
+        if (point === "look-begun") looks += 1;
+        if (point !== "look-begun" || looks !== 2) return;
+        for (const id of ["h1", "h2", "h3"]) await countUp(id, { ledgerWindowCount: 2 });
+      },
+    });
+    expect(outcome).toMatchObject({ kind: "already-applied", headVersion: 5 });
+    expect(await attempts()).toBe(4);
+  });
+});
+
 describe("a folder that cannot be synced", () => {
   test("after the commit: the change is kept, and not acknowledged", async () => {
     expect(await countUp("u1", withFault("directory-sync-failed", isCommit))).toMatchObject({
@@ -228,6 +279,20 @@ describe("another writer in between", () => {
     });
     expect(outcome.kind).toBe("already-applied");
     expect(await attempts()).toBe(4);
+  });
+
+  test("replaces the head while we finish a claim: the claim is not ours to remove, its bytes are kept", async () => {
+    const first = await textAt(store, headAt);
+    const claim = '{"version":2,"applied_ids":["stopped"],"attempts":3}';
+    await put(store, claimAt(first, 2), claim);
+    const outcome = await countUp(
+      "u1",
+      once("help-lease-checked", () => put(store, headAt, foreign)),
+    );
+    expect(outcome).toMatchObject({ kind: "applied", version: 3 });
+    const all = await everything(store);
+    const evidence = Object.keys(all).filter((key) => key.startsWith(".lastgood/evidence/"));
+    expect(evidence.map((key) => all[key])).toEqual([claim]);
   });
 
   test("keeps other bytes under our version: a fork, not an acknowledgement", async () => {

@@ -11,6 +11,7 @@ export function locks(index: EvidenceIndex): readonly Finding[] {
     .flatMap((lock) => {
       const value = index.value(lock);
       if (value === undefined) return [];
+      if (isOutOfForce(index, lock, value)) return [];
       // An owner that is provably gone says more than a lease that ran out.
       const stale = staleLock(index, lock, value);
       return stale.length > 0 ? stale : (expiredLease(index, lock, value) ?? []);
@@ -151,7 +152,6 @@ function expiredLease(
   const token = typeof tokenFound === "number" || typeof tokenFound === "string" ? tokenFound : 0;
   const holder = first(value, holderNames);
   if (typeof holder !== "string") return [];
-  if (typeof token === "number" && isSuperseded(index, lock, token)) return [];
   const overdueMs = index.evidence.nowMs - (expiryMs + limits.clockSkewMsMax);
   if (Number.isNaN(overdueMs) || overdueMs <= 0) return [];
   const overdueSeconds = Math.round(overdueMs / 1000);
@@ -168,6 +168,13 @@ function expiredLease(
       next: ["look for the holder's process on its host before taking the lease over"],
     },
   ];
+}
+
+/** A lease that was given back, or that a later grant or renewal replaced, holds nobody up. */
+function isOutOfForce(index: EvidenceIndex, lock: ObservedDocument, value: JsonValue): boolean {
+  if (memberOf(value, "holder") === null) return true;
+  const token = memberOf(value, "token");
+  return typeof token === "number" && isSuperseded(index, lock, token);
 }
 
 /** Grants and renewals are files of their own; only the newest is in force. */

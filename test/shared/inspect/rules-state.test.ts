@@ -189,6 +189,15 @@ describe("locks", () => {
     expect(found({ "relay.lock": lock })).toEqual([]);
   });
 
+  test("leases given back or replaced are never stale, whatever became of their processes", () => {
+    const lease = (token: number, holder: string | null) => ({
+      ...{ holder, token, host: "box-1", pid: 991, acquiredAt: "2026-03-01T07:00:00Z" },
+      ...{ renewedAt: "2026-03-01T07:00:00.000Z", durationMs: 30_000 },
+    });
+    const files = { "run.lease.1.1.json": lease(1, "w1"), "run.lease.2.1.json": lease(2, null) };
+    expect(found(files, { processes: [{ pid: 7, host: "box-1" }] })).toEqual([]);
+  });
+
   test("leases that ran out are told once, for the newest grant", () => {
     const lease = (token: number, holder: string | null) => ({
       holder,

@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { report } from "../support/crash-matrix.js";
-import { explore, type Scenario } from "./explore.js";
+import { explore } from "./explore.js";
+import type { Scenario } from "./world.js";
 
 const isFull = process.env.LASTGOOD_TEST_FULL === "1";
 

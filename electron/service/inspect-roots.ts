@@ -46,6 +46,7 @@ export async function inspectPaths(
   const { evidence, coverage } = await collectEvidence(means, { roots, context, leftOut });
   for (const says of known.unknown) coverage.unknown(says);
   const inspection = onlyAskedFor(inspectRun(evidence), roots);
+  for (const says of inspection.unknown) coverage.unknown(says);
   const anythingRead = evidence.files.some(({ content }) => content.kind !== "unreadable");
   if (evidence.files.length === 0) coverage.unknown("Nothing here looks like run state.");
   const report = makeReport(inspection, {
@@ -66,7 +67,8 @@ function onlyAskedFor(inspection: Inspection, roots: readonly NamedRoot[]): Insp
   };
   const findings = inspection.findings.filter(({ root, file }) => isAsked(root, file));
   const files = inspection.files.filter(({ root, path }) => isAsked(root, path));
-  return { findings, files, overall: overallOf(findings, files) };
+  const { unknown } = inspection;
+  return { findings, files, overall: overallOf(findings, files), unknown };
 }
 
 interface KnownContext {

@@ -103,6 +103,8 @@ export const limits = {
   damagedLinesToldMax: 1_000,
   /** Pointers of one torn document that a report lists. */
   tornPointersToldMax: 100,
+  /** Lines of one kind in a report's list of what could not be known. */
+  unknownsToldMax: 20,
   /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
   nulRunBytesMin: 8,
   /** Places tried as the start of a document behind other text. */

@@ -68,6 +68,7 @@ const intentWords = [
   "attempt",
   "in_progress",
   "pending",
+  "running",
 ];
 const doneWords = [
   "done",
@@ -94,8 +95,24 @@ export const knownWords: PhaseWords = {
 
 /** Names tried for each field, best first. */
 const candidates: Readonly<Record<FieldName, readonly string[]>> = {
-  item: ["item", "id", "itemId", "item_id", "callId", "call_id", "tool_call_id", "custom_id"],
-  phase: ["phase", "event", "status", "state", "op", "type"],
+  item: [
+    "item",
+    "id",
+    "itemId",
+    "item_id",
+    "callId",
+    "call_id",
+    "tool_call_id",
+    "custom_id",
+    "task_id",
+    "taskId",
+    "job_id",
+    "jobId",
+    "task",
+    "job",
+    "ID",
+  ],
+  phase: ["phase", "event", "status", "state", "op", "type", "Phase", "Status", "event.type"],
   key: ["key", "idempotencyKey", "idempotency_key"],
   attempt: ["attempt", "try"],
   worker: ["worker", "by", "owner"],

@@ -164,7 +164,12 @@ export class JsonTokenScan extends JsonScanState {
       return i;
     }
     if (!numberMayEnd(this.number) || (this.number === N_ZERO && byte >= 0x30 && byte <= 0x39)) {
-      this.stop(byte, base + i, "a digit", true);
+      this.stop(
+        byte,
+        base + i,
+        this.number === N_ZERO ? "no digit behind a leading zero" : "a digit",
+        true,
+      );
       return i;
     }
     this.endValue(base + i);

@@ -162,7 +162,7 @@ export function impliedHead(path: string): string | undefined {
   const kept = /^(.+)\/v\d+(\.pending\.[0-9a-f]+)?\.json$/.exec(path);
   if (kept?.[1] !== undefined) return `${kept[1]}.json`;
   const suffixed =
-    /^(.*\.(?:json|tfstate|state|conf))(?:\.\d+)?(?:\.(?:bak|backup|old|prev|previous|orig|save|tmp|new|part)(?:[.-][\w-]+)*|~)$/i.exec(
+    /^(.*\.(?:json|tfstate|state|conf))(?:\.\d+)?(?:\.(?:bak|backup|old|prev|previous|orig|save|tmp|new|part)(?:[.-][\w-]+)*)$/i.exec(
       path,
     );
   return suffixed?.[1];

@@ -55,6 +55,8 @@ const evidenceName = /[.-](corrupted|corrupt|broken|damaged|bad|torn|quarantined
 const conflictName = /(\.sync-conflict-|conflicted copy|-conflict-\d|\.conflict\b|\(conflict)/i;
 const snapshotName =
   /((^|\/)v\d+(\.pending\.[0-9a-f]+)?\.json$|\.(bak|backup|old|orig|prev|previous|save)(\.\d+)?$|~$|\.json\.\d{1,3}$|[.-](backup|bak)[.-][^/]*$|\.(bak|backup)\.json$)/i;
+/** A copy of a text file is no copy of run state. */
+const documentInName = /\.(json|jsonc|jsonl|ndjson|tfstate|state|checkpoint|ckpt)([.~_-]|$)/i;
 const snapshotFolder = /(^|\/)(backups?|versions?|history|snapshots?|\.history|archive)\//i;
 const rotatedName =
   /(\.(jsonl|ndjson|log)\.\d{1,4}$|\.supersed(ed|ing)\.jsonl$|[.-]\d{4}-?\d{2}-?\d{2}\.(jsonl|ndjson|log)$)/i;
@@ -64,7 +66,7 @@ const derivedName =
   /(^|[/._-])(cache|usercache|index|sessions-index|report|summary|baseline|catalog|feed|derived)([._-]|$)/i;
 const nfsName = /(^|\/)\.nfs[0-9a-f]{8,}/i;
 const otherNames =
-  /\.(md|txt|ts|tsx|js|mjs|cjs|py|rb|go|rs|java|c|h|cpp|css|html?|xml|ya?ml|toml|ini|cfg|sh|svg|png|jpe?g|gif|webp|ico|pdf|zip|gz|tgz|xz|zst|bz2|tar|so|dylib|dll|exe|wasm|map|d\.ts|lock-wal|db|sqlite3?|db-wal|db-shm|pckl|pkl|csv|tsv|parquet|swp|woff2?|ttf)$/i;
+  /\.(md|txt|ts|tsx|js|mjs|cjs|py|rb|go|rs|java|c|h|cpp|css|html?|xml|ya?ml|toml|ini|cfg|sh|svg|png|jpe?g|gif|webp|ico|pdf|zip|gz|tgz|xz|zst|bz2|tar|so|dylib|dll|exe|wasm|map|d\.ts|lock-wal|db|sqlite3?|db-wal|db-shm|pckl|pkl|csv|tsv|parquet|swp|woff2?|ttf|conf|desktop|service|properties|env|rules|list)$/i;
 
 export function isConflictCopyName(path: string): boolean {
   return conflictName.test(path);
@@ -87,7 +89,8 @@ function guessedRole(file: NamedFile, names: ReadonlySet<string>): Role | undefi
   if (lockName.test(path)) return "lock";
   if (rotatedName.test(path)) return "rotated";
   if (tempName.test(path)) return "temp";
-  if (snapshotName.test(path) || timeStampedCopy(path, names)) return "snapshot";
+  const isCopy = snapshotName.test(path) && (documentInName.test(path) || beginsLikeJson(file));
+  if (isCopy || timeStampedCopy(path, names)) return "snapshot";
   if (otherNames.test(path)) return undefined;
   if (snapshotFolder.test(path) && (documentName.test(path) || beginsLikeJson(file)))
     return "snapshot";
@@ -122,9 +125,15 @@ function firstByteAfterSpace(bytes: Uint8Array): number {
   return at;
 }
 
+/** A bracket alone is no JSON: INI files and scripts begin with one as well. */
 function beginsLikeJson(file: NamedFile): boolean {
-  const byte = file.head[firstByteAfterSpace(file.head)];
-  return byte === 0x7b || byte === 0x5b;
+  const text = String.fromCharCode(
+    ...file.head.subarray(firstByteAfterSpace(file.head)).subarray(0, 256),
+  );
+  return (
+    /^(\{\s*("|\}|$)|\[\s*(["{[\]\d-]|true|false|null|$))/.test(text) &&
+    !/^\[[\w .:-]+\]\s*\n/.test(text)
+  );
 }
 
 /** A text log names itself by its first bytes; a damaged JSON log still has a line that begins as one. */

@@ -9,12 +9,15 @@ import { bestCopy, withTarget } from "./recommend.js";
 import { rules } from "./rules/index.js";
 import { isSaveUnderWay } from "./rules/leftovers.js";
 import { withTornPointers } from "./torn-pointers.js";
+import { unknownsOf } from "./unknowns.js";
 
 export interface Inspection {
   /** Sorted by severity, then root, file and place. */
   readonly findings: readonly Finding[];
   readonly files: readonly FileVerdict[];
   readonly overall: Overall;
+  /** What could not be known, for the report's coverage. */
+  readonly unknown: readonly string[];
 }
 
 /** Says what is wrong with a run's state. Total: any evidence is answered. */
@@ -25,7 +28,7 @@ export function inspectRun(evidence: Evidence): Inspection {
   const weighed = weighByRole(index, targeted);
   const findings = bounded(weighed).sort(byWeight);
   const files = fileVerdicts(index, findings);
-  return { findings, files, overall: overallOf(findings, files) };
+  return { findings, files, overall: overallOf(findings, files), unknown: unknownsOf(index) };
 }
 
 function recommendTargets(index: EvidenceIndex, findings: readonly Finding[]): readonly Finding[] {

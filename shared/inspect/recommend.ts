@@ -65,6 +65,8 @@ const wantsTarget: ReadonlySet<Finding["kind"]> = new Set([
   "old-tail",
   "concatenated-documents",
   "missing-main",
+  "foreign-gzip",
+  "foreign-zip",
 ]);
 
 /** Puts the recommended target, and the step to it, on the findings of a document that ask for one. */
@@ -76,6 +78,9 @@ export function withTarget(finding: Finding, target: ObservedDocument | undefine
     ];
     return { ...finding, recoverable: null, next: [...finding.next, ...next] };
   }
+  // With an older copy beside it, nobody need ask whether this was the first run.
+  if (finding.kind === "empty")
+    return { ...finding, recoverable: target.path, next: [`roll back to ${target.path}`] };
   const word = target.role === "temp" ? "compare with" : "roll back to";
   return {
     ...finding,

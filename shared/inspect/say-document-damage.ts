@@ -10,7 +10,8 @@ export function sayWhere(where: string | undefined): string {
   if (where === undefined) return "between tokens";
   const [place = "", ...thing] = where.split(" ");
   const article = thing[0] === "escape" || thing[0] === "open" ? "an" : "a";
-  return `${place} ${article} ${thing.join(" ")}`;
+  const inside = thing[0] === "escape" || thing[0] === "character" ? " of the string" : "";
+  return `${place} ${article} ${thing.join(" ")}${inside}`;
 }
 
 const suspected = (says: string) => ({ says, certainty: "suspected" as const });
@@ -71,7 +72,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
           "a shorter version was written over a longer one without cutting the file",
         ),
         next: [
-          `keep bytes 0 to ${at}, after a copy of the whole file is set aside`,
+          `keep bytes 0 to ${damage.itself?.to ?? at}, after a copy of the whole file is set aside`,
           "look whether the rest holds something newer from another writer",
         ],
       };
@@ -188,7 +189,7 @@ function truncated(name: string, damage: DocumentDamage): Said {
   const place =
     at === bytes
       ? `at its end, byte ${at}, ${sayWhere(damage.where)}`
-      : `${sayWhere(damage.where)} at byte ${at} of ${bytes}`;
+      : `${sayWhere(damage.where)} that begins at byte ${at} of ${bytes}`;
   return {
     says: `${name} stops ${place}.`,
     why: `${openBrackets(damage)}${inPath(damage)}. The value at the cut is never taken as whole.`,

@@ -30,7 +30,11 @@ export function processTerminal(): Terminal {
 export function ignoreClosedReaders(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
+      if (error.code === "EPIPE") return;
+      process.stderr.write(
+        `lastgood: the answer could not be written (${error.code}); it is not whole.\n`,
+      );
+      process.exit(2);
     });
 }
 

@@ -126,7 +126,7 @@ function twiceFinding(
     path: place,
     facts: {
       indices,
-      ...(update === undefined ? {} : { update: update.id, evidence: `${update.file} ${lines}` }),
+      ...(update === undefined ? {} : { update: update.id, proof: `${update.file} ${lines}` }),
     },
     says: `${head.path}: the same change is in ${place} twice, at ${indices.map((i) => `[${i}]`).join(" and ")}${which}.`,
     why:
@@ -240,7 +240,7 @@ function missingIds(
         root: head.root,
         file: head.path,
         path: "$.applied_ids",
-        facts: { update: update.id, evidence: `${update.file} line ${ok.line}` },
+        facts: { update: update.id, proof: `${update.file} line ${ok.line}` },
         says: `${head.path}: ${update.file} line ${ok.line} says update ${update.id} was applied, but its id is not in applied_ids.`,
         why: "A retry of it would be applied again; or the change itself is lost.",
         next: ["look whether its change is in the document before any retry of it"],

@@ -1,9 +1,10 @@
 /** Operations of an effect log: in doubt, done twice, tried blindly, under wrong keys. */
 import { limits } from "../../base/limits.js";
 import type { ItemState, RecordPlace } from "../../format/item-state.js";
-import { memberOf } from "../../format/json-value.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Fact, Finding } from "../finding.js";
+import { isClosedElsewhere } from "../log-parts.js";
+import { isInFlight } from "./in-flight.js";
 
 export function effects(index: EvidenceIndex): readonly Finding[] {
   return index.logs.flatMap((log) => {
@@ -51,7 +52,9 @@ function danglingIntent(
   log: ObservedLog,
   item: ItemState,
 ): Finding | undefined {
-  const open = item.open.filter((attempt) => attempt.intent !== undefined);
+  const open = item.open.filter(
+    (attempt) => attempt.intent !== undefined && !isClosedElsewhere(index, log, item, attempt),
+  );
   const first = open[0];
   const intent = first?.intent;
   if (first === undefined || intent === undefined) return undefined;
@@ -94,24 +97,6 @@ function danglingIntent(
 
 function numberOr(text: string): string | number {
   return /^\d{1,9}$/.test(text) ? Number(text) : text;
-}
-
-/** Younger than the grace period, or its writer's lease is still in force. */
-function isInFlight(index: EvidenceIndex, intent: RecordPlace | undefined): boolean {
-  if (intent === undefined) return false;
-  const ageMs = intent.at === undefined ? Number.NaN : index.evidence.nowMs - Date.parse(intent.at);
-  if (ageMs >= -limits.clockSkewMsMax && ageMs < limits.inFlightGraceMs) return true;
-  const { lease } = intent;
-  if (lease === undefined) return false;
-  return index.documents.some((document) => {
-    const value = document.role === "lock" ? index.value(document) : undefined;
-    if (value === undefined) return false;
-    const [token, holder] = [memberOf(value, "token"), memberOf(value, "holder")];
-    const [renewed, duration] = [memberOf(value, "renewedAt"), memberOf(value, "durationMs")];
-    if (String(token) !== lease || typeof holder !== "string") return false;
-    if (typeof renewed !== "string" || typeof duration !== "number") return false;
-    return index.evidence.nowMs < Date.parse(renewed) + duration - limits.clockSkewMsMax;
-  });
 }
 
 function duplicateEffect(log: ObservedLog, item: ItemState): Finding | undefined {

@@ -94,7 +94,7 @@ function staleLock(
       file: lock.path,
       facts: {
         pid: owner.pid,
-        evidence: proof,
+        proof,
         ...(owner.host === undefined ? {} : { host: owner.host }),
       },
       says: `${lock.path} names process ${owner.pid}, which is gone: ${proof}.`,

@@ -4,6 +4,7 @@ import type { EvidenceIndex, ObservedDocument } from "../evidence-index.js";
 import { baseOf, type Family, versionInName } from "../families.js";
 import type { Finding } from "../finding.js";
 import { historyOf } from "../log-views.js";
+import { shown } from "../show-value.js";
 
 export function versionChain(index: EvidenceIndex): readonly Finding[] {
   return index.families.flatMap((family) => [
@@ -127,7 +128,7 @@ function regressed(
     root: head.root,
     file: head.path,
     path: "$.version",
-    facts: { versionFound: version, versionExpected: expected, evidence: proof },
+    facts: { versionFound: version, versionExpected: expected, proof },
     ...(target === undefined ? {} : { recoverable: target }),
     says: `${head.path} is at version ${version}, but version ${expected} existed (${proof}).`,
     why: "A later version was written and is not what stands there now.",
@@ -172,7 +173,9 @@ function resetToDefault(
   if (versionBefore !== undefined && (version ?? 0) >= versionBefore) return undefined;
   const small = head.content.bytes <= before.content.bytes * resetSizeRatio;
   const [now, then] = [index.value(head), index.value(before)];
-  if (!small || now === undefined || then === undefined || !lostMost(now, then)) return undefined;
+  if (now === undefined || then === undefined || !lostMost(now, then)) return undefined;
+  const isOtherKind = isJsonObject(then) && !isJsonObject(now);
+  if (!small && !isOtherKind) return undefined;
   const identityChanged = identityOf(now) !== undefined && identityOf(now) !== identityOf(then);
   return {
     kind: "reset-to-default",
@@ -188,7 +191,9 @@ function resetToDefault(
       sizeBefore: before.content.bytes,
       identityChanged,
     },
-    says: `${head.path} is valid but holds almost nothing: ${head.content.bytes} bytes, where ${before.path} holds ${before.content.bytes}.`,
+    says: isOtherKind
+      ? `${head.path} is valid JSON but no object (${shown(now)}), where ${before.path} holds one of ${before.content.bytes} bytes.`
+      : `${head.path} is valid but holds almost nothing: ${head.content.bytes} bytes, where ${before.path} holds ${before.content.bytes}.`,
     why: "Nearly all paths of the older copy are gone, as when a program that could not read its file writes defaults over it.",
     likelyCause: {
       says: "a program met an unreadable file and started anew",
@@ -203,6 +208,8 @@ function resetToDefault(
 }
 
 function lostMost(now: JsonValue, then: JsonValue): boolean {
+  // null, a bare word or a list in place of an object keeps nothing of it.
+  if (isJsonObject(then) && !isJsonObject(now)) return true;
   if (Array.isArray(now) && Array.isArray(then)) return now.length === 0 && then.length > 2;
   if (!isJsonObject(now) || !isJsonObject(then)) return false;
   const names = Object.keys(then);

@@ -104,6 +104,21 @@ describe("operations", () => {
     ).toMatchObject([{ kind: "dangling-intent" }, { kind: "lease-expired" }]);
   });
 
+  test("in flight are listed as not known, and those whose lease was given back are in doubt at once", () => {
+    const text = log({ phase: "intent", at: "2026-03-04T11:59:30Z", lease: 7 });
+    const withLease = { fields: { ...fields, lease: "lease" } };
+    expect(inspected({ "log.jsonl": text }, withLease).unknown).toHaveLength(1);
+    const released = {
+      holder: null,
+      token: 7,
+      renewedAt: "2026-03-04T11:59:31Z",
+      durationMs: 30_000,
+    };
+    expect(found({ "log.jsonl": text, "log.lease.7.1.json": released }, withLease)).toMatchObject([
+      { kind: "dangling-intent", severity: "error" },
+    ]);
+  });
+
   test("done twice are told once, with lines and runs", () => {
     const text = log(
       { phase: "done", attempt: 1, run: "r1" },
@@ -278,6 +293,21 @@ describe("rotated parts", () => {
   });
 });
 
+describe("an operation over two parts of one log", () => {
+  test.each([
+    ["log.jsonl.1", "log.jsonl"],
+    ["log.1.jsonl", "log.2.jsonl"],
+    ["log-2026-03-03.jsonl", "log.jsonl"],
+  ])("begun in %s and closed in %s is closed", (before, after) => {
+    const intent = '{"seq":1,"item":"a","key":"k","phase":"intent","attempt":1}\n';
+    const done = '{"seq":2,"item":"a","key":"k","phase":"done","attempt":1}\n';
+    expect(found({ [before]: intent, [after]: done })).toEqual([]);
+    expect(found({ [before]: intent, "other.jsonl": done })).toMatchObject([
+      { kind: "dangling-intent" },
+    ]);
+  });
+});
+
 describe("logs without declared fields", () => {
   test("are read as effect logs by the words they use", () => {
     const text =
@@ -290,6 +320,10 @@ describe("logs without declared fields", () => {
       { kind: "duplicate-effect", item: "a" },
       { kind: "done-only-log", severity: "notice" },
     ]);
+  });
+
+  test("in which no operations were recognised are listed as not followed", () => {
+    expect(inspected({ "log.jsonl": '{"x":1}\n' }).unknown).toHaveLength(1);
   });
 
   test("of plain events are never taken for repeated effects", () => {

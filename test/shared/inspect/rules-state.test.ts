@@ -135,6 +135,26 @@ describe("the chain of versions", () => {
   });
 });
 
+describe("a head that is no object", () => {
+  test.each(["null", "[]", "0", '"[object Object]"'])("%s in place of one was reset", (text) => {
+    expect(found({ "run.json": text, "run/v5.json": run(5) })).toMatchObject([
+      { kind: "reset-to-default", recoverable: "run/v5.json" },
+    ]);
+  });
+});
+
+describe("files that are no run state", () => {
+  test("are left alone: settings that begin with a bracket, copies of texts", () => {
+    const files = {
+      gitconfig: "[user]\n name = x\n",
+      "notes.txt.old": "a\n",
+      "x.conf": "[a]\nb=1\n",
+    };
+    expect(inspected(files).files).toEqual([]);
+    expect(inspected(files).overall).toBe("unreadable");
+  });
+});
+
 describe("leftovers", () => {
   test("of several temporary files only the highest is a candidate, and the rest is one notice", () => {
     const files: Record<string, object> = { "s.json": run(10) };

@@ -97,6 +97,8 @@ export const limits = {
   seamLineBytesMax: 1024 * 1024,
   /** Sequence numbers, record contents, ids and versions of one log that are remembered to find a second use of them. */
   logMemoryCount: 1_000_000,
+  /** Bytes around the id of a record that may still be a bare `{"id":…}`, white space included. */
+  bareRecordAroundBytesMax: 64,
   /** Records looked at before the fields of a log are guessed. */
   fieldGuessRecordsMax: 64,
   /** Damaged lines of one log that are told one by one; the rest is counted. */

@@ -60,16 +60,16 @@ const intentWords = [
   "begin",
   "began",
   "sending",
-  "requested",
-  "scheduled",
   "tool.call",
   "tool_call",
   "tool_use",
+  "function_call",
   "attempt",
-  "in_progress",
-  "pending",
-  "running",
 ];
+/** Says that work goes on, and may say so many times. */
+const progressWords = ["in_progress", "in-progress", "running"];
+/** Says that work is to come: what stands for its beginning only where nothing else does. */
+const waitingWords = ["pending", "scheduled", "requested"];
 const doneWords = [
   "done",
   "sent",
@@ -81,6 +81,7 @@ const doneWords = [
   "succeeded",
   "tool.result",
   "tool_result",
+  "function_call_output",
 ];
 const failedWords = ["failed", "failure", "not-done", "cancelled", "canceled"];
 
@@ -88,7 +89,7 @@ const set = (words: readonly string[]): ReadonlySet<string> =>
   new Set(words.map((word) => word.toLowerCase()));
 
 export const knownWords: PhaseWords = {
-  intent: set(intentWords),
+  intent: set([...intentWords, ...progressWords, ...waitingWords]),
   done: set(doneWords),
   failed: set(failedWords),
 };
@@ -165,9 +166,10 @@ export type RecordTexts = ReadonlyMap<string, string>;
 
 /**
  * Guesses from the first records. An effect log must show an intent word once, or be the bare `{"id":…}` kind;
- * anything else has no items, so that a plain log of events is never taken for repeated effects.
+ * anything else has no items, so that a plain log of events is never taken for repeated effects. `bareRecords`
+ * says that no record has a member besides those that were read: only then is `{"id":…}` all it says.
  */
-export function guessedDialect(records: readonly RecordTexts[]): LogDialect {
+export function guessedDialect(records: readonly RecordTexts[], bareRecords: boolean): LogDialect {
   const paths: Partial<Record<FieldName, string>> = {};
   for (const name of fieldNames) {
     const found = candidates[name].find((path) => records.some((record) => record.has(path)));
@@ -175,14 +177,28 @@ export function guessedDialect(records: readonly RecordTexts[]): LogDialect {
   }
   const phase = phaseField(records);
   const bare =
-    records.length > 0 && records.every((record) => record.size === 1 && record.has("id"));
+    bareRecords &&
+    records.length > 0 &&
+    records.every((record) => record.size === 1 && record.has("id"));
   if (phase === undefined) delete paths.phase;
   else paths.phase = phase;
   if (phase === undefined && !bare) delete paths.item;
   if (paths.operation === paths.phase) delete paths.operation;
   if (paths.seq === "n" && !records.every((record) => /^\d+$/.test(record.get("n") ?? "")))
     delete paths.seq;
-  return { paths, words: knownWords, doneIsImplied: bare, intentDeclared: false, from: "guessed" };
+  const words = phase === undefined ? knownWords : guessedWords(records, phase);
+  return { paths, words, doneIsImplied: bare, intentDeclared: false, from: "guessed" };
+}
+
+/**
+ * Pending, then started, then in progress is one attempt: of all the words that could stand for its beginning only
+ * those that say it best begin one, or each step would look like another try.
+ */
+function guessedWords(records: readonly RecordTexts[], phase: string): PhaseWords {
+  const tiers = [intentWords, progressWords, waitingWords].map(set);
+  const said = records.map((record) => record.get(phase)?.toLowerCase() ?? "");
+  const intent = tiers.find((words) => said.some((word) => words.has(word)));
+  return intent === undefined ? knownWords : { ...knownWords, intent };
 }
 
 function phaseField(records: readonly RecordTexts[]): string | undefined {

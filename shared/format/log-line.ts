@@ -16,6 +16,8 @@ export type LineDamage =
   | {
       readonly kind: "truncated-then-record";
       readonly seam: number;
+      /** Where the cut record begins. */
+      readonly cutFrom: number;
       readonly sameRecordRepeated: boolean;
       readonly whole: readonly LineSpan[];
     }
@@ -35,33 +37,56 @@ export type LineDamage =
   /** Ends like a record and does not begin like one. */
   | { readonly kind: "missing-head" }
   | { readonly kind: "conflict-marker" }
-  | { readonly kind: "no-json" };
+  /** Something else, perhaps beside records that are `whole`. */
+  | { readonly kind: "no-json"; readonly whole: readonly LineSpan[] };
 
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+
+/** Records are objects; some logs (terminal recordings) write arrays. */
+const opens = (byte: number | undefined): boolean => byte === openBrace || byte === openBracket;
 
 /** Classifies the bytes of a line that did not scan as one whole value. */
 export function classifyLine(content: Uint8Array): LineDamage {
   if (isConflictMarker(content)) return { kind: "conflict-marker" };
   const start = firstByte(content);
   const row = wholeRecords(content, start);
-  const isRecord = content[start] === openBrace;
+  const isRecord = opens(content[start]);
   if (isRecord && row.rest >= content.length && row.whole.length > 1)
     return { kind: "glued-records", seam: row.whole[1]?.from ?? 0, whole: row.whole };
   const from = row.rest;
-  const seam = isRecord ? seamBehind(content, from) : undefined;
+  const isObject = content[start] === openBrace;
+  const seam = isObject ? seamBehind(content, from) : undefined;
   if (seam !== undefined) {
     const whole = [...row.whole, ...seam.whole];
     if (seam.kind === "inside") return { kind: "interleaved-records", seam: seam.at, whole };
     const { at } = seam;
     const sameRecordRepeated = repeats(content, from, at);
-    return { kind: "truncated-then-record", seam: at, sameRecordRepeated, whole };
+    return { kind: "truncated-then-record", seam: at, cutFrom: from, sameRecordRepeated, whole };
   }
   const tail = scanJson(content.subarray(from), { trackDuplicates: false }).outcome;
-  if (tail.kind === "truncated" && content[from] === openBrace)
+  if (tail.kind === "truncated" && opens(content[from]))
     return { kind: "cut", from, where: tail.where, whole: row.whole };
-  if (!isRecord && endsLikeRecord(content)) return { kind: "missing-head" };
-  return { kind: "no-json" };
+  const behind = isObject ? [] : wholeBehindText(content, start);
+  if (!isRecord && behind.length === 0 && endsLikeRecord(content)) return { kind: "missing-head" };
+  return { kind: "no-json", whole: [...row.whole, ...behind] };
+}
+
+/** Records at the end of a line that begins with other text: a warning printed onto the line of a record. */
+function wholeBehindText(content: Uint8Array, start: number): readonly LineSpan[] {
+  if (content.length - start > limits.seamLineBytesMax) return [];
+  let at = content.indexOf(openBrace, start);
+  for (let tried = 0; at >= 0 && tried < limits.prefixCandidatesMax; tried += 1) {
+    const { whole, rest } = wholeRecords(content, at);
+    // An empty object is no record that anybody wrote: it stands in texts of other languages.
+    const named = keyAt(content, at) !== "";
+    if (named && whole.length > 0 && rest >= content.length) return whole;
+    at = content.indexOf(openBrace, at + 1);
+  }
+  return [];
 }
 
 function firstByte(content: Uint8Array): number {
@@ -70,11 +95,11 @@ function firstByte(content: Uint8Array): number {
   return at;
 }
 
-/** Whole objects in a row from `from` on; `rest` is where something else begins, or the length. */
+/** Whole records in a row from `from` on, a comma between two allowed; `rest` is where something else begins, or the length. */
 function wholeRecords(content: Uint8Array, from: number): { whole: LineSpan[]; rest: number } {
   const whole: LineSpan[] = [];
   let at = from;
-  while (whole.length < limits.documentsInARowMax && content[at] === openBrace) {
+  while (whole.length < limits.documentsInARowMax && opens(content[at])) {
     const { outcome } = scanJson(content.subarray(at), { startOffset: at, trackDuplicates: false });
     if (outcome.kind === "whole") {
       whole.push({ from: at, to: outcome.end });
@@ -82,9 +107,17 @@ function wholeRecords(content: Uint8Array, from: number): { whole: LineSpan[]; r
     }
     if (outcome.kind !== "trailing") break;
     whole.push({ from: at, to: outcome.end });
-    at = outcome.at.byteOffset;
+    at = behindComma(content, outcome.at.byteOffset);
   }
   return { whole, rest: at };
+}
+
+/** A writer of array elements puts a comma between two records: the second still begins at its bracket. */
+function behindComma(content: Uint8Array, at: number): number {
+  if (content[at] !== comma) return at;
+  let next = at + 1;
+  while (content[next] === 0x20 || content[next] === 0x09) next += 1;
+  return opens(content[next]) ? next : at;
 }
 
 interface Seam {
@@ -154,7 +187,7 @@ function repeats(content: Uint8Array, from: number, seam: number): boolean {
 function endsLikeRecord(content: Uint8Array): boolean {
   let end = content.length;
   while (end > 0 && (content[end - 1] === 0x0d || content[end - 1] === 0x20)) end -= 1;
-  return content[end - 1] === closeBrace;
+  return content[end - 1] === closeBrace || content[end - 1] === closeBracket;
 }
 
 const markers = [0x3c, 0x3d, 0x3e, 0x7c];

@@ -93,6 +93,8 @@ export class LogScanner {
 
   private endLine(last: Uint8Array, end: number, ended: boolean): void {
     let content: Uint8Array | "too-long" = "too-long";
+    // Counted with its last part, so that the size of the chunks does not decide what is too long.
+    if (!this.isLong && this.heldBytes + last.length > limits.logLineBytesHeldMax) this.beginLong();
     if (!this.isLong) {
       content = this.held.length === 0 ? last : joined(this.held, last, this.heldBytes);
       this.scanner.reset(this.lineStart + this.nulBefore, this.line);

@@ -77,6 +77,7 @@ class Diagnosing implements LogDiagnosing {
   private dialect: LogDialect | undefined;
   /** Records waiting until the fields are guessed. */
   private waiting: { values: ReadonlyMap<string, CapturedValue>; verdict: LineVerdict }[] = [];
+  private bareRecords = true;
   private bytes = 0;
   private first = new Uint8Array(0);
   private foreign: FindingKind | undefined;
@@ -123,7 +124,7 @@ class Diagnosing implements LogDiagnosing {
     if (this.foreign === undefined) this.scanner.finish();
     this.damage.finish(this.bytes);
     if (this.facts === undefined) this.guess();
-    const facts = (this.facts ?? new LogFactsCollector(guessedDialect([]))).facts();
+    const facts = (this.facts ?? new LogFactsCollector(guessedDialect([], false))).facts();
     const { records, lines, headPiece, tailPiece } = this.damage;
     return {
       bytes: this.bytes,
@@ -154,6 +155,7 @@ class Diagnosing implements LogDiagnosing {
       this.facts.add(recordOf(verdict, values, this.dialect));
       return;
     }
+    this.bareRecords &&= isBareId(verdict, values.get("id"));
     const contentSum = lineContent(verdict, undefined);
     this.waiting.push({ values, verdict: { ...verdict, content: undefined, contentSum } });
     if (this.waiting.length >= limits.fieldGuessRecordsMax) this.guess();
@@ -176,13 +178,27 @@ class Diagnosing implements LogDiagnosing {
       }
       return record;
     });
-    const dialect = guessedDialect(texts);
+    const dialect = guessedDialect(texts, this.bareRecords);
     const facts = new LogFactsCollector(dialect);
     for (const { values, verdict } of this.waiting) facts.add(recordOf(verdict, values, dialect));
     this.waiting = [];
     this.dialect = dialect;
     this.facts = facts;
   }
+}
+
+/** The record is `{"id":…}` and nothing else: members that no field is named after count too. */
+function isBareId(verdict: LineVerdict, id: CapturedValue | undefined): boolean {
+  const { content, byteOffset } = verdict;
+  if (content === undefined || id === undefined) return false;
+  const aroundBytes = content.length - (id.end - id.at.byteOffset);
+  if (aroundBytes > limits.bareRecordAroundBytesMax) return false;
+  const around = [
+    ...content.subarray(0, id.at.byteOffset - byteOffset),
+    ...content.subarray(id.end - byteOffset),
+  ];
+  const written = around.filter((byte) => byte > 0x20);
+  return String.fromCharCode(...written) === '{"id":}';
 }
 
 function recordOf(

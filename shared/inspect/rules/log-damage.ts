@@ -1,9 +1,9 @@
 /** One finding per damage of a log; parts of one record in two rotated files are joined. */
-import { scanJson } from "../../format/json-scan.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Finding } from "../finding.js";
 import type { LogDamage } from "../log-damage.js";
 import { sayLogDamage } from "../say-log-damage.js";
+import { partBefore, partJoiningAfter, partJoiningBefore } from "./log-joins.js";
 
 export function logDamage(index: EvidenceIndex): readonly Finding[] {
   return index.logs.flatMap((log) => {
@@ -51,8 +51,8 @@ function joinedRecord(
   damage: LogDamage,
 ): Finding | undefined {
   if (damage.kind === "torn-tail") {
-    const next = partAfter(index, log);
-    if (next === undefined || !joins(log, next)) return undefined;
+    const next = partJoiningAfter(index, log);
+    if (next === undefined) return undefined;
     return {
       ...placed(log, damage),
       kind: "split-record",
@@ -64,11 +64,15 @@ function joinedRecord(
       relatedTo: [{ file: next.path, kind: "missing-head" }],
     };
   }
-  if (damage.kind !== "missing-head") return undefined;
-  const before = partBefore(index, log);
-  if (before === undefined || !joins(before, log)) return undefined;
+  // A piece that happens to begin with a bracket looks like another bad line until its beginning is found.
+  const isFirstLine = damage.kind === "bad-line" && damage.at.line === 1;
+  if (damage.kind !== "missing-head" && !isFirstLine) return undefined;
+  const before = partJoiningBefore(index, log);
+  if (before === undefined) return undefined;
   return {
     ...placed(log, damage),
+    kind: "missing-head",
+    health: "torn",
     severity: "notice",
     facts: { ...damage.facts, continuesFrom: before.path },
     says: `${log.path} begins with the end of a record whose beginning is in ${before.path}; joined it is whole.`,
@@ -76,36 +80,6 @@ function joinedRecord(
     next: ["read both parts as one log"],
     relatedTo: [{ file: before.path, kind: "split-record" }],
   };
-}
-
-function joins(before: ObservedLog, after: ObservedLog): boolean {
-  const { tailPiece } = before.content.log;
-  const { headPiece } = after.content.log;
-  if (tailPiece === undefined || headPiece === undefined) return false;
-  const whole = new Uint8Array(tailPiece.length + headPiece.length);
-  whole.set(tailPiece);
-  whole.set(headPiece, tailPiece.length);
-  return scanJson(whole).outcome.kind === "whole";
-}
-
-function partAfter(index: EvidenceIndex, log: ObservedLog): ObservedLog | undefined {
-  return index.logs.find((other) => partBefore(index, other) === log);
-}
-
-/** The part that was written before this one: by the declared order, else by numbers that grow with age. */
-function partBefore(index: EvidenceIndex, log: ObservedLog): ObservedLog | undefined {
-  const { order } = index.context;
-  const at = order.indexOf(log.path);
-  const near = index.logs.filter((other) => other.root === log.root);
-  if (at >= 0) return near.find((other) => other.path === order[at - 1]);
-  const stem = log.path.replace(/\.\d{1,4}$/, "");
-  const number = numberOf(log.path);
-  return near.find((other) => other.path === `${stem}.${number + 1}`);
-}
-
-/** 0 for the part without a number: it is the one still written. */
-function numberOf(path: string): number {
-  return Number(/\.(\d{1,4})$/.exec(path)?.[1] ?? 0);
 }
 
 const foreignWords: Readonly<Record<string, string>> = {

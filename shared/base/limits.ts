@@ -101,6 +101,12 @@ export const limits = {
   bareRecordAroundBytesMax: 64,
   /** Records looked at before the fields of a log are guessed. */
   fieldGuessRecordsMax: 64,
+  /** Operations of one log, the latest ones, whose key is remembered after they ended: retries come soon after. */
+  endedKeysRememberedMax: 100_000,
+  /** Writers or runs of one log whose own numbering is followed. */
+  numberedWritersMax: 10_000,
+  /** Lines that are no JSON from which on a file of hardly anything else is called other text. */
+  textLinesMin: 20,
   /** Damaged lines of one log that are told one by one; the rest is counted. */
   damagedLinesToldMax: 1_000,
   /** Pointers of one torn document that a report lists. */

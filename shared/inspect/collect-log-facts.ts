@@ -8,12 +8,11 @@ import type {
   LinePair,
   LogFacts,
   RecordRead,
-  SharedKey,
   TryResult,
-  UnstableKey,
   UpdateTry,
   ZombieWrite,
 } from "./log-facts.js";
+import { KeyUse } from "./log-keys.js";
 
 /** Collects; `add` takes each whole record in file order. */
 export class LogFactsCollector {
@@ -28,6 +27,9 @@ export class LogFactsCollector {
   private readonly overrun: LinePair[] = [];
   private readonly numbers = new Map<number, number>();
   private lastNumber: number | undefined;
+  private unnumberedSince = 0;
+  private readonly lastOfWriter = new Map<string, number>();
+  private countsAlone = true;
   private readonly reused: LinePair[] = [];
   private readonly gaps: { after: number; next: number; line: number }[] = [];
   private readonly unnumbered: { line: number; byteOffset: number; expected: number }[] = [];
@@ -35,9 +37,7 @@ export class LogFactsCollector {
   private readonly duplicates: LinePair[] = [];
   private readonly leases: string[] = [];
   private readonly zombies: ZombieWrite[] = [];
-  private readonly openOfItem = new Map<string, { key: string; attempt: number; line: number }>();
-  private readonly unstableKeys: UnstableKey[] = [];
-  private readonly sharedKeys: SharedKey[] = [];
+  private readonly keyUse = new KeyUse();
   private lastTime = new Map<string, number>();
   private clockStep: ClockStep | undefined;
   private readonly bigNumbers = new Map<number, string>();
@@ -76,7 +76,11 @@ export class LogFactsCollector {
     if (phase === "done") this.doneCount += 1;
     const outcome = phase === "settled" ? outcomeOf(fields.outcome) : undefined;
     const { line, byteOffset, content } = record;
-    const { key, attempt, seq, worker, run, lease, time: at } = fields;
+    const { attempt, seq, worker, run, lease, time: at } = fields;
+    const key =
+      fields.key === undefined
+        ? undefined
+        : this.keyUse.ownKey(record, item, fields.key, phase, fold, this.intentCount > 0);
     const folded: FoldRecord = {
       line,
       byteOffset,
@@ -93,10 +97,7 @@ export class LogFactsCollector {
       lease,
       content,
     };
-    if (key !== undefined) {
-      this.addSharedKey(record, item, key, fold);
-      this.addUnstableKey(record, item, key, phase);
-    }
+    if (key !== undefined && key === fields.key) this.keyUse.add(record, item, key, phase);
     fold.add(folded);
   }
 
@@ -110,49 +111,12 @@ export class LogFactsCollector {
     return lower === "settled" ? "settled" : "other";
   }
 
-  /** A key belongs to the operation: another item under the same key defeats it. Asked before the fold learns of it. */
-  private addSharedKey(record: RecordRead, item: string, key: string, fold: ItemFold): void {
-    const other = fold.itemOfKey(key);
-    if (other === undefined || other === item) return;
-    const owner = fold.withKey(key);
-    if (owner === undefined || this.sharedKeys.length >= limits.findingsPerKindAndFileMax) return;
-    const first = owner.attempts[0]?.intent ?? owner.dones[0];
-    this.sharedKeys.push({
-      key,
-      items: [owner.item, item],
-      lines: [first?.line ?? 0, record.line],
-    });
-  }
-
-  /** A retry under another key than the try that is still open. Only open operations are remembered. */
-  private addUnstableKey(
-    record: RecordRead,
-    item: string,
-    key: string,
-    phase: FoldRecord["phase"],
-  ): void {
-    const place = `${record.fields.operation ?? ""}\u0000${item}`;
-    const last = this.openOfItem.get(place);
-    if (phase !== "intent") {
-      if ((phase === "done" || phase === "failed") && last?.key === key)
-        this.openOfItem.delete(place);
-      return;
-    }
-    const attempt = Number(record.fields.attempt ?? Number.NaN);
-    const { line } = record;
-    const isRetry =
-      last !== undefined && last.key !== key && (attempt > last.attempt || attempt > 1);
-    if (isRetry && this.unstableKeys.length < limits.findingsPerKindAndFileMax)
-      this.unstableKeys.push({ item, keys: [last.key, key], lines: [last.line, line] });
-    if (last !== undefined || this.openOfItem.size < limits.logMemoryCount)
-      this.openOfItem.set(place, { key, attempt, line });
-  }
-
   private addSequence(record: RecordRead): void {
     if (this.dialect.paths.seq === undefined) return;
     const text = record.fields.seq;
     const number = text === undefined ? Number.NaN : Number(text);
     if (!Number.isSafeInteger(number)) {
+      this.unnumberedSince += 1;
       if (
         this.lastNumber !== undefined &&
         this.unnumbered.length < limits.findingsPerKindAndFileMax
@@ -164,6 +128,9 @@ export class LogFactsCollector {
         });
       return;
     }
+    this.followWriter(record, number);
+    const unnumbered = this.unnumberedSince;
+    this.unnumberedSince = 0;
     const before = this.numbers.get(number);
     if (before !== undefined) {
       if (this.reused.length < limits.findingsPerKindAndFileMax)
@@ -171,11 +138,27 @@ export class LogFactsCollector {
     } else if (this.numbers.size < limits.logMemoryCount) this.numbers.set(number, record.line);
     if (
       this.lastNumber !== undefined &&
-      number > this.lastNumber + 1 &&
+      // Records without a number may be the ones that a gap misses: one fact, told at the first of them.
+      number > this.lastNumber + 1 + unnumbered &&
       this.gaps.length < limits.findingsPerKindAndFileMax
     )
       this.gaps.push({ after: this.lastNumber, next: number, line: record.line });
     if (this.lastNumber === undefined || number > this.lastNumber) this.lastNumber = number;
+  }
+
+  private followWriter(record: RecordRead, number: number): void {
+    if (!this.countsAlone) return;
+    const writer = `${record.fields.run ?? ""}\u0000${record.fields.worker ?? ""}`;
+    const last = this.lastOfWriter.get(writer);
+    const begins = last === undefined && (number === 0 || number === 1);
+    this.countsAlone =
+      (begins || (last !== undefined && number === last + 1)) &&
+      this.lastOfWriter.size < limits.numberedWritersMax;
+    this.lastOfWriter.set(writer, number);
+  }
+
+  private isPerWriter(): boolean {
+    return this.countsAlone && this.lastOfWriter.size > 1;
   }
 
   /** Logs of events: the same record stored twice is told by its content and id. */
@@ -302,6 +285,7 @@ export class LogFactsCollector {
       overrun: this.overrun,
       sequence: {
         numbered: this.numbers.size,
+        isPerWriter: this.isPerWriter(),
         reused: this.reused,
         gaps: this.gaps,
         missing: this.unnumbered,
@@ -309,8 +293,8 @@ export class LogFactsCollector {
       },
       duplicates: this.duplicates,
       zombies: this.zombies,
-      unstableKeys: this.unstableKeys,
-      sharedKeys: this.sharedKeys,
+      unstableKeys: this.keyUse.unstable(),
+      sharedKeys: this.keyUse.shared,
       clockStep: this.clockStep,
       roundedTogether: [...this.rounded],
       missingParents: this.parents.filter((one) => !this.uuids.has(one.parent)),

@@ -8,6 +8,7 @@ import type { ScannedLine } from "../format/log-scan.js";
 import type { DocumentDamage } from "./diagnose-document.js";
 import { byteOrderMarkLength } from "./document-signs.js";
 import type { Fact, FindingKind, Health, Severity } from "./finding.js";
+import { type CutRecord, emptyPlanRoot, isBlank, joined, seamAt } from "./log-line-places.js";
 import { LogNotes } from "./log-notes.js";
 
 /** One damage of a log; facts `records`, `fileBytes` and `keepBytes` are set when the log is at its end. */
@@ -46,6 +47,8 @@ export class LogDamageCollector {
     | { line: ScannedLine; damage: LineDamage; from: number; content: Uint8Array }
     | undefined;
   private bomBytes = 0;
+  /** The cut record of a line that goes on with a whole one, until the next line shows whether it resumes. */
+  private cutRecord: CutRecord | undefined;
   private nulAtEnd: { at: Position; length: number } | undefined;
 
   constructor(onRecord: (verdict: LineVerdict) => void) {
@@ -60,6 +63,8 @@ export class LogDamageCollector {
     this.lines += 1;
     const content = this.withoutMark(line);
     const blank = content.length === 0 || isBlank(content);
+    if (line.answer.outcome.kind === "blank" && line.content !== "too-long")
+      this.notes.add(line.line, line.byteOffset, line.answer);
     if (line.nulBefore > 0)
       this.nulRun(line, line.byteOffset, line.nulBefore, blank ? "nothing" : "record");
     if (line.content === "too-long") {
@@ -67,7 +72,7 @@ export class LogDamageCollector {
       this.longLine(line);
       return;
     }
-    if (blank) return;
+    if (blank || line.answer.outcome.kind === "blank") return;
     this.settleBad();
     this.judge(
       line,
@@ -144,13 +149,21 @@ export class LogDamageCollector {
           sameRecordRepeated,
           lost: sameRecordRepeated ? 0 : 1,
         };
-        this.tell("truncated-then-record", "mixed", seamAt(line, from, damage.seam), facts);
+        const at = seamAt(line, from, damage.seam);
+        this.tell("truncated-then-record", "mixed", at, facts);
+        const cut = content.slice(damage.cutFrom, damage.seam);
+        this.cutRecord = { line: line.line, byteOffset: from + damage.cutFrom, cut, at };
         return;
       }
       case "interleaved-records": {
-        const inner = damage.whole.slice(0, 1);
-        this.spans(line, content, from, inner);
-        this.records += 1;
+        const [inner, outer] = damage.whole;
+        if (inner === undefined || outer === undefined) return;
+        this.spans(line, content, from, [inner]);
+        const around = joined(
+          content.subarray(outer.from, inner.from),
+          content.subarray(inner.to, outer.to),
+        );
+        this.joinedRecord(line.line, from + outer.from, around);
         this.tell("interleaved-records", "mixed", seamAt(line, from, damage.seam), {
           lineOffset: line.byteOffset,
           lost: 0,
@@ -170,8 +183,39 @@ export class LogDamageCollector {
         };
         return;
       default:
+        if (this.resumesCutRecord(line, content)) return;
+        // On the first line a whole object may be the inner part of a record that began in another file.
+        if (damage.kind === "no-json" && line.line > 1)
+          this.spans(line, content, from, damage.whole);
         this.lastBad = { line, damage, from, content: content.slice() };
     }
+  }
+
+  /**
+   * Two writers without a lease: a whole record with its line end, written between the two halves of another one.
+   * The line before then looks cut, and this one is its missing end.
+   */
+  private resumesCutRecord(line: ScannedLine, content: Uint8Array): boolean {
+    const before = this.cutRecord;
+    if (before === undefined || before.line + 1 !== line.line) return false;
+    if (before.cut.length + content.length > limits.seamLineBytesMax) return false;
+    if (!this.joinedRecord(before.line, before.byteOffset, joined(before.cut, content)))
+      return false;
+    const told = this.pending.find((one) => one.damage.at === before.at);
+    if (told !== undefined) {
+      const { lineOffset = 0 } = told.damage.facts;
+      const facts = { lineOffset, lost: 0, resumesOnLine: line.line };
+      told.damage = { ...told.damage, kind: "interleaved-records", facts };
+    }
+    return true;
+  }
+
+  /** Reads a record whose two halves stand apart; false when they are none. */
+  private joinedRecord(line: number, byteOffset: number, bytes: Uint8Array): boolean {
+    const answer = this.scan(bytes, byteOffset, line);
+    if (answer.outcome.kind !== "whole") return false;
+    this.whole(line, byteOffset, bytes, answer);
+    return true;
   }
 
   /** Runs of NUL in a line: what stands around them is judged by itself. */
@@ -257,13 +301,24 @@ export class LogDamageCollector {
     if (bad === undefined) return;
     this.lastBad = undefined;
     const { line } = bad;
+    if (line.line === 1) this.headPiece = bad.content;
     if (line.line === 1 && bad.damage.kind === "missing-head") {
-      this.headPiece = bad.content;
-      const at = { byteOffset: line.byteOffset, line: 1, column: 1 };
-      this.tell("missing-head", "torn", at, { length: line.end - line.byteOffset });
+      const at = seamAt(line, bad.from, 0);
+      this.tell("missing-head", "torn", at, { length: line.end - bad.from });
       return;
     }
     this.badLine(line, bad.damage);
+  }
+
+  /** A file that is mostly no JSON is other text: one finding says so, not one for each of its lines. */
+  private dropTextLines(): void {
+    const { badLines, records } = this;
+    if (badLines < limits.textLinesMin || badLines < records * 9) return;
+    const first = this.pending.find((one) => one.damage.kind === "bad-line");
+    if (first === undefined) return;
+    first.damage = { ...first.damage, health: "foreign" };
+    const kept = this.pending.filter((one) => one === first || one.damage.kind !== "bad-line");
+    this.pending.splice(0, this.pending.length, ...kept);
   }
 
   private badLine(line: ScannedLine, damage: LineDamage): void {
@@ -276,14 +331,7 @@ export class LogDamageCollector {
 
   finish(fileBytes: number): void {
     this.finishTail();
-    if (this.nulAtEnd !== undefined)
-      this.tell(
-        "nul-run",
-        "mixed",
-        this.nulAtEnd.at,
-        { length: this.nulAtEnd.length },
-        "end of file",
-      );
+    this.finishNul(fileBytes);
     if (this.bomBytes > 0)
       this.tell(
         "bom",
@@ -298,12 +346,20 @@ export class LogDamageCollector {
       this.tell("conflict-markers", "mixed", marks.at, { markers: marks.offsets });
     for (const damage of this.notes.damage()) this.pending.push({ damage, wantsRecords: false });
     const { records, badLines } = this;
+    this.dropTextLines();
     for (const one of this.pending) {
       const more: Record<string, Fact> = { fileBytes };
       if (one.wantsRecords) more.records = records;
       if (one.damage.kind === "bad-line" && badLines > 1) more.badLines = badLines;
       one.damage = { ...one.damage, facts: { ...one.damage.facts, ...more } };
     }
+  }
+
+  private finishNul(fileBytes: number): void {
+    if (this.nulAtEnd === undefined) return;
+    const { at, length } = this.nulAtEnd;
+    if (length === fileBytes) this.tell("all-nul", "zeroed", at, { length });
+    else this.tell("nul-run", "mixed", at, { length }, "end of file");
   }
 
   private finishTail(): void {
@@ -337,17 +393,4 @@ export class LogDamageCollector {
     const damage: LogDamage = { kind, severity, certainty: "proved", health, at, facts, ...place };
     this.pending.push({ damage, wantsRecords: severity === "error" });
   }
-}
-
-function emptyPlanRoot(): CapturePlan["root"] {
-  return { keys: new Map(), indexes: new Map(), each: undefined, patterns: [] };
-}
-
-function seamAt(line: ScannedLine, from: number, seam: number): Position {
-  const byteOffset = from + seam;
-  return { byteOffset, line: line.line, column: byteOffset - line.byteOffset + 1 };
-}
-
-function isBlank(content: Uint8Array): boolean {
-  return content.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

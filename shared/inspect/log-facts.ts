@@ -71,6 +71,8 @@ export interface LogFacts {
 
 export interface SequenceFacts {
   readonly numbered: number;
+  /** Each writer (or run) counts for itself, without a gap: then numbers of two of them say nothing together. */
+  readonly isPerWriter: boolean;
   readonly reused: readonly LinePair[];
   readonly gaps: readonly {
     readonly after: number;
@@ -87,13 +89,16 @@ export interface SequenceFacts {
 
 export interface UnstableKey {
   readonly item: string;
-  readonly keys: readonly [string, string];
-  readonly lines: readonly [number, number];
+  /** In the order of the tries, with the line on which each was first used. */
+  readonly keys: readonly string[];
+  readonly lines: readonly number[];
 }
 
 export interface SharedKey {
   readonly key: string;
   readonly items: readonly [string, string];
+  /** What was to be done, where the items are the same and the operations are not. */
+  readonly operations: readonly [string, string] | undefined;
   readonly lines: readonly [number, number];
 }
 

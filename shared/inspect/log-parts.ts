@@ -9,7 +9,7 @@ function stemOf(path: string): string {
   return path.replace(partNumber, "");
 }
 
-/** Whether another part of the same log holds the outcome of this attempt. */
+/** Whether another part of the same log holds the outcome of this attempt: an outcome whose intent that part lacks. */
 export function isClosedElsewhere(
   index: EvidenceIndex,
   log: ObservedLog,
@@ -27,6 +27,7 @@ export function isClosedElsewhere(
       there?.attempts.some(
         (one) =>
           one.attempt === attempt.attempt &&
+          one.intent === undefined &&
           one.outcome !== undefined &&
           one.outcome.outcome !== "unknown",
       ) ?? false

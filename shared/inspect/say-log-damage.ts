@@ -75,6 +75,16 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
             : "treat what stood there as unknown",
         ],
       };
+    case "all-nul":
+      return {
+        says: `${name} holds nothing but ${length} NUL bytes.`,
+        why: "Its length was recorded and its contents were not: which records it had cannot be read from it.",
+        likelyCause: suspected("power was lost before the records reached the device"),
+        next: [
+          "set it aside as evidence, and look for a rotated part or a copy",
+          "treat every operation it may have named as unknown",
+        ],
+      };
     case "nul-scattered":
       return {
         says: `${name} has ${facts.count} single NUL bytes inside a string on line ${line}, the first at byte ${at}.`,

@@ -1,9 +1,11 @@
 /** Operations of an effect log: in doubt, done twice, tried blindly, under wrong keys. */
+import { invariant } from "../../base/assert.js";
 import { limits } from "../../base/limits.js";
-import type { ItemState, RecordPlace } from "../../format/item-state.js";
+import type { ItemFold, ItemState, RecordPlace } from "../../format/item-state.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Fact, Finding } from "../finding.js";
 import { isClosedElsewhere } from "../log-parts.js";
+import { doneInAnEarlierPart } from "./effects-across-parts.js";
 import { isInFlight } from "./in-flight.js";
 
 export function effects(index: EvidenceIndex): readonly Finding[] {
@@ -11,15 +13,25 @@ export function effects(index: EvidenceIndex): readonly Finding[] {
     const { fold } = log.content.log.facts;
     if (fold === undefined) return [];
     const found: Finding[] = [];
+    // Told together, or one operation would be in doubt once for each of its keys.
+    const severalKeys = underSeveralKeys(log, fold);
+    const toldTogether = new Set(severalKeys.flat().map((state) => state.identity));
     for (const item of fold.notable()) {
       if (found.length > limits.findingsPerKindAndFileMax * 4) break;
-      const inDoubt = danglingIntent(index, log, item);
+      const inDoubt = toldTogether.has(item.identity)
+        ? undefined
+        : danglingIntent(index, log, item);
       const twice = duplicateEffect(log, item);
       if (inDoubt !== undefined) found.push(inDoubt);
       if (twice !== undefined) found.push(twice);
       else if (inDoubt === undefined) found.push(...overlap(log, item));
       found.push(...storedTwice(log, item));
     }
+    for (const states of severalKeys) {
+      const inDoubt = danglingIntent(index, log, together(states));
+      if (inDoubt !== undefined) found.push(inDoubt);
+    }
+    found.push(...doneInAnEarlierPart(index, log));
     return [...found, ...wrongKeys(log), ...doneOnly(log), ...onlyPartlyFollowed(log, fold.full)];
   });
 }
@@ -95,6 +107,35 @@ function danglingIntent(
   };
 }
 
+/** Operations whose key changed between tries, with the states of all their keys. */
+function underSeveralKeys(log: ObservedLog, fold: ItemFold): readonly (readonly ItemState[])[] {
+  const operations = log.content.log.facts.unstableKeys.map(({ keys }) =>
+    keys.map((key) => fold.withKey(key)).filter((state) => state !== undefined),
+  );
+  // A log with too many operations is followed in part only: then a key may have no state.
+  return operations.filter((states) => states.length > 0);
+}
+
+/** The tries of one operation that its changing key had kept apart. */
+function together(states: readonly ItemState[]): ItemState {
+  const [first] = states;
+  invariant(first !== undefined, "an operation has at least one state");
+  const inOrder = <T extends RecordPlace>(places: readonly T[]): readonly T[] =>
+    [...places].sort((a, b) => a.line - b.line);
+  return {
+    ...first,
+    identity: first.identity,
+    item: first.item,
+    keys: states.flatMap((one) => one.keys),
+    attempts: states.flatMap((one) => one.attempts),
+    open: [...states.flatMap((one) => one.open)].sort(
+      (a, b) => (a.intent?.line ?? 0) - (b.intent?.line ?? 0),
+    ),
+    dones: inOrder(states.flatMap((one) => one.dones)),
+    remarks: inOrder(states.flatMap((one) => one.remarks)),
+  };
+}
+
 function numberOr(text: string): string | number {
   return /^\d{1,9}$/.test(text) ? Number(text) : text;
 }
@@ -112,7 +153,7 @@ function duplicateEffect(log: ObservedLog, item: ItemState): Finding | undefined
     item: item.item,
     key: item.keys[0],
     lines,
-    attempts: numbers.length > 1 ? texts(numbers).map(numberOr) : undefined,
+    attempts: texts(numbers).length > 1 ? texts(numbers).map(numberOr) : undefined,
     workers: workers.length > 0 ? workers : undefined,
     runs: runs.length > 1 ? runs : undefined,
   });
@@ -176,25 +217,25 @@ function wrongKeys(log: ObservedLog): readonly Finding[] {
   });
   const unstable = unstableKeys.map(
     ({ item, keys, lines }): Finding => ({
-      ...place(lines[1]),
+      ...place(lines[1] ?? 0),
       kind: "key-not-stable",
       severity: "error",
       facts: { item, keys, lines },
-      says: `${log.path}: ${item} was tried again under another key (${keys[0]} on line ${lines[0]}, ${keys[1]} on line ${lines[1]}).`,
+      says: `${log.path}: ${item} was tried again under another key (${keys.map((key, i) => `${key} on line ${lines[i]}`).join(", ")}).`,
       why: "The receiver cannot join the two tries, so its own guard against doubles did not hold.",
       next: [
-        `look up both keys outside`,
+        keys.length > 2 ? "look up all of these keys outside" : "look up both keys outside",
         "make the key once, before the first attempt, of what names the operation",
       ],
     }),
   );
   const shared = sharedKeys.map(
-    ({ key, items, lines }): Finding => ({
+    ({ key, items, operations, lines }): Finding => ({
       ...place(lines[1]),
       kind: "key-conflict",
       severity: "error",
-      facts: { key, items, lines },
-      says: `${log.path}: key ${key} stands for two operations: ${items[0]} (line ${lines[0]}) and ${items[1]} (line ${lines[1]}).`,
+      facts: known({ key, items, operations, lines }),
+      says: `${log.path}: key ${key} stands for two operations: ${(operations ?? items)[0]} (line ${lines[0]}) and ${(operations ?? items)[1]} (line ${lines[1]}).`,
       why: "A receiver takes the second for a repetition of the first and drops it.",
       next: [
         "look outside which of them happened",

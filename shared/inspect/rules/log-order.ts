@@ -2,6 +2,7 @@
 import { limits } from "../../base/limits.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Finding } from "../finding.js";
+import type { SequenceFacts } from "../log-facts.js";
 
 export function logOrder(index: EvidenceIndex): readonly Finding[] {
   return index.logs.flatMap((log) => [
@@ -32,11 +33,15 @@ function sequenceGaps(index: EvidenceIndex, log: ObservedLog): readonly Finding[
   const { sequence, dialect } = log.content.log.facts;
   const dense = sequence.gaps.length * 10 <= sequence.numbered;
   if (dialect.from === "guessed" && !dense) return [];
+  if (sequence.isPerWriter || stepsAreEqual(sequence)) return [];
   const others = index.logs.filter((other) => other !== log && other.root === log.root);
   return sequence.gaps.flatMap(({ after, next, line }): Finding[] => {
     const missing: number[] = [];
     for (let number = after + 1; number < next && missing.length < 20; number++)
-      if (!others.some((other) => other.content.log.facts.sequence.numbers.has(number)))
+      if (
+        !sequence.numbers.has(number) &&
+        !others.some((other) => other.content.log.facts.sequence.numbers.has(number))
+      )
         missing.push(number);
     if (missing.length === 0) return [];
     const count = next - after - 1;
@@ -55,13 +60,24 @@ function sequenceGaps(index: EvidenceIndex, log: ObservedLog): readonly Finding[
   });
 }
 
+/** Numbers given out in tens, or offsets of equal records: a step is no gap when every one is alike. */
+function stepsAreEqual({ gaps, numbered }: SequenceFacts): boolean {
+  const [first] = gaps;
+  if (first === undefined || gaps.length < 2 || gaps.length !== numbered - 1) return false;
+  return gaps.every(({ after, next }) => next - after === first.next - first.after);
+}
+
 function sequenceFaults(log: ObservedLog): readonly Finding[] {
   const { sequence, fold, dialect } = log.content.log.facts;
   const storedTwice = new Set<number>();
   if (fold !== undefined && sequence.reused.length > 0)
     for (const item of fold.notable())
       for (const pair of item.storedTwice) storedTwice.add(pair.second.line);
-  const reused = sequence.reused
+  // One record stored twice is one fact, also where nobody counts effects.
+  for (const { lines } of log.content.log.facts.duplicates)
+    if (sequence.reused.some((one) => one.lines[0] === lines[0] && one.lines[1] === lines[1]))
+      storedTwice.add(lines[1]);
+  const reused = (sequence.isPerWriter ? [] : sequence.reused)
     .filter(({ lines }) => !storedTwice.has(lines[1]))
     .map(
       ({ text, lines }): Finding => ({

@@ -6,7 +6,7 @@ import { limits } from "../../shared/base/limits.js";
 import { visibleText } from "../../shared/base/text.js";
 import { readContextFile } from "../../shared/contract/context-file.js";
 import { emptyContext, type InspectContext } from "../../shared/inspect/context.js";
-import type { Evidence } from "../../shared/inspect/evidence.js";
+import type { ContextProblem, Evidence } from "../../shared/inspect/evidence.js";
 import { type Inspection, inspectRun } from "../../shared/inspect/inspect-run.js";
 import { overallOf } from "../../shared/inspect/overall.js";
 import { makeReport, type Report } from "../../shared/inspect/report.js";
@@ -44,8 +44,10 @@ export async function inspectPaths(
   const leftOut = new Map([[contextFileName, known.contextFileRole]]);
   const { context } = known;
   const { evidence, coverage } = await collectEvidence(means, { roots, context, leftOut });
-  for (const says of known.unknown) coverage.unknown(says);
-  const inspection = onlyAskedFor(inspectRun(evidence), roots);
+  const inspection = onlyAskedFor(
+    inspectRun({ ...evidence, contextProblems: known.problems }),
+    roots,
+  );
   for (const says of inspection.unknown) coverage.unknown(says);
   const anythingRead = evidence.files.some(({ content }) => content.kind !== "unreadable");
   if (evidence.files.length === 0) coverage.unknown("Nothing here looks like run state.");
@@ -63,7 +65,7 @@ function onlyAskedFor(inspection: Inspection, roots: readonly NamedRoot[]): Insp
   if (roots.every((root) => root.only === undefined)) return inspection;
   const isAsked = (root: number, path: string): boolean => {
     const only = roots[root]?.only;
-    return only === undefined || only === path;
+    return only === undefined || only === path || path === contextFileName;
   };
   const findings = inspection.findings.filter(({ root, file }) => isAsked(root, file));
   const files = inspection.files.filter(({ root, path }) => isAsked(root, path));
@@ -74,7 +76,7 @@ function onlyAskedFor(inspection: Inspection, roots: readonly NamedRoot[]): Insp
 interface KnownContext {
   readonly context: InspectContext;
   readonly remarks: readonly string[];
-  readonly unknown: readonly string[];
+  readonly problems: readonly ContextProblem[];
   /** Why `lastgood.json` of a root is not judged as run state. */
   readonly contextFileRole: string;
 }
@@ -85,23 +87,25 @@ async function readContext(
 ): Promise<KnownContext> {
   if (contextFile !== undefined) {
     const { context, remarks } = await givenContext(contextFile);
-    return { context, remarks, unknown: [], contextFileRole: "a context file; another was given" };
+    return { context, remarks, problems: [], contextFileRole: "a context file; another was given" };
   }
   const found = {
     contexts: [] as InspectContext[],
     remarks: [] as string[],
-    unknown: [] as string[],
+    problems: [] as ContextProblem[],
   };
-  for (const { folder } of roots) {
+  for (const [root, { folder }] of roots.entries()) {
     const path = join(folder, contextFileName);
     const text = await textOf(path);
     if (text === undefined) continue;
     const reading = readContextFile(text);
     const name = visibleText(path);
     if (reading.kind === "rejected")
-      found.unknown.push(
-        ...reading.problems.map((says) => `${name} was not used: ${visibleText(says)}`),
-      );
+      found.problems.push({
+        root,
+        file: contextFileName,
+        says: reading.problems.map(visibleText).join("; "),
+      });
     else {
       found.contexts.push(reading.context);
       found.remarks.push(...reading.remarks.map((says) => `${name}: ${visibleText(says)}`));
@@ -110,7 +114,7 @@ async function readContext(
   return {
     context: found.contexts.reduce(merged, emptyContext),
     remarks: found.remarks,
-    unknown: found.unknown,
+    problems: found.problems,
     contextFileRole: "the context file",
   };
 }

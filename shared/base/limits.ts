@@ -113,6 +113,10 @@ export const limits = {
   tornPointersToldMax: 100,
   /** Lines of one kind in a report's list of what could not be known. */
   unknownsToldMax: 20,
+  /** Documents in a row whose versions are told. */
+  versionsInARowMax: 10,
+  /** Letters of a path inside a sentence; the whole path stands in the finding's own member. */
+  pathLettersSaidMax: 120,
   /** NUL bytes in a row from which they are a lost block, not single odd bytes. */
   nulRunBytesMin: 8,
   /** Places tried as the start of a document behind other text. */

@@ -2,7 +2,9 @@
  * The checkpoint log, open for writing by the holder of its lease: what was acknowledged is in the log that the next
  * holder reads, and no record of ours ever stands behind a cut one on the same line.
  */
+
 import { assertNever } from "../base/assert.js";
+import { concatBytes } from "../base/bytes.js";
 import { LastgoodError } from "../base/errors.js";
 import { evidenceKey } from "../format/keys.js";
 import {
@@ -223,7 +225,7 @@ class Writer implements CheckpointLog {
     await atCrashPoint("append: lease checked");
     const { records, lines, prev } = this.#completed(batch);
     const startByte = this.#file.sizeBytes;
-    const outcome = await this.#file.append(joined(lines)); // on the device, and in the file the name leads to
+    const outcome = await this.#file.append(concatBytes(lines)); // on the device, and in the file the name leads to
     if (outcome.kind !== "appended") throw notAppended(this.log, outcome);
     await atCrashPoint("append: records stored");
     this.#prev = prev;
@@ -325,14 +327,4 @@ function writerStopped(log: Key, because: unknown): LastgoodError {
     `${log} is closed for writing here${why || "."} This record was not written. Take the lease again and reopen the log.`,
     { subject: log, cause: because },
   );
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

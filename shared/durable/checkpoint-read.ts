@@ -1,4 +1,5 @@
 /** Reading a checkpoint log from its first line to its last, in bounded memory, whatever bytes stand in it. */
+import { concatBytes } from "../base/bytes.js";
 import { limits } from "../base/limits.js";
 import { createItemFold, type FoldRecord, type ItemFold } from "../format/item-state.js";
 import { type ReadRecord, readLogLine } from "../format/log-record.js";
@@ -110,7 +111,7 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     else parts = [];
   };
   const ended = (isEnded: boolean) => {
-    const bytes = lengthBytes <= limits.logLineBytesHeldMax ? joined(parts) : "too-long";
+    const bytes = lengthBytes <= limits.logLineBytesHeldMax ? onePart(parts) : "too-long";
     const whole = { line, byteOffset, bytes, isEnded, lengthBytes } as const;
     line += 1;
     byteOffset += lengthBytes + 1;
@@ -130,14 +131,8 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
   if (lengthBytes > 0) yield ended(false);
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+/** A line that stands in one chunk is not copied. */
+function onePart(parts: readonly Uint8Array[]): Uint8Array {
   const [only] = parts;
-  if (parts.length === 1 && only !== undefined) return only;
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return parts.length === 1 && only !== undefined ? only : concatBytes(parts);
 }

@@ -1,3 +1,4 @@
+import { concatBytes } from "../base/bytes.js";
 import { formatPath } from "../base/json-path.js";
 import { limits } from "../base/limits.js";
 import type { CaptureNode, CapturePlan } from "./capture-plan.js";
@@ -88,10 +89,7 @@ export class CaptureRun {
     if (length > limits.capturedFieldBytesMax) return "too-long";
     const here = this.bytes.subarray(start, end - this.base);
     if (capture.spill.length === 0) return isFinal ? here : here.slice();
-    const joined = new Uint8Array(length);
-    joined.set(capture.spill);
-    joined.set(here, capture.spill.length);
-    return joined;
+    return concatBytes([capture.spill, here]);
   }
 
   /** Captures so far; a number that the end of the text ends is ended at `numberEnd` (-1: none). */

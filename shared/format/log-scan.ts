@@ -3,6 +3,7 @@
  * ends a line; lines of white space are blank; CR before the line end is white space. Memory is bounded: NUL
  * runs cost nothing, and of a line longer than limits.logLineBytesHeldMax only its fields are kept.
  */
+import { concatBytes } from "../base/bytes.js";
 import { limits } from "../base/limits.js";
 import type { CapturePlan } from "./capture-plan.js";
 import type { JsonAnswer } from "./json-answer.js";
@@ -96,7 +97,7 @@ export class LogScanner {
     // Counted with its last part, so that the size of the chunks does not decide what is too long.
     if (!this.isLong && this.heldBytes + last.length > limits.logLineBytesHeldMax) this.beginLong();
     if (!this.isLong) {
-      content = this.held.length === 0 ? last : joined(this.held, last, this.heldBytes);
+      content = this.held.length === 0 ? last : concatBytes([...this.held, last]);
       this.scanner.reset(this.lineStart + this.nulBefore, this.line);
       this.scanner.push(content);
     } else {
@@ -109,15 +110,4 @@ export class LogScanner {
     this.nulBefore = 0;
     this.sink({ line, byteOffset, end, nulBefore, ended, content, answer: this.scanner.finish() });
   }
-}
-
-function joined(parts: readonly Uint8Array[], last: Uint8Array, before: number): Uint8Array {
-  const all = new Uint8Array(before + last.length);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  all.set(last, at);
-  return all;
 }

@@ -16,6 +16,7 @@ import {
   lineEndAfter,
 } from "./document-seams.js";
 import { byteOrderMarkLength, foreignFormat, utf16Form } from "./document-signs.js";
+import { versionAmong } from "./document-version.js";
 import type { Fact, FindingKind, Health, Severity } from "./finding.js";
 
 /** One thing that is wrong with the bytes, without a sentence yet. */
@@ -224,7 +225,8 @@ function trailing(
   const notes = noteDamage(scan, bytes);
   const documents = documentsInARow(bytes, outcome.at.byteOffset);
   if (documents > 0) {
-    const facts = { documents: documents + 1, fileBytes: bytes.length };
+    const versions = versionsInARow(bytes, from, documents + 1, options);
+    const facts = { documents: documents + 1, fileBytes: bytes.length, ...versions };
     const damage = { ...base("concatenated-documents", "error", "mixed", at), facts };
     return diagnosis(bytes, scan, [damage, ...notes], itself);
   }
@@ -232,6 +234,26 @@ function trailing(
   const facts = { length, fileBytes: bytes.length, firstDocumentWhole: true };
   const damage = { ...base("old-tail", "error", "mixed", at), facts, itself };
   return diagnosis(bytes, scan, [damage, ...notes], itself);
+}
+
+/** The versions that documents in a row say they are; nothing when one of the first few says none. */
+function versionsInARow(
+  bytes: Uint8Array,
+  from: number,
+  count: number,
+  options: DiagnoseOptions,
+): { readonly versions?: readonly number[] } {
+  const versions: number[] = [];
+  let at = from;
+  while (versions.length < Math.min(count, limits.versionsInARowMax)) {
+    const scan = scanFrom(bytes, at, bytes.length, options);
+    const version = versionAmong(scan.captured);
+    if (version === undefined) return {};
+    versions.push(version);
+    if (scan.outcome.kind !== "trailing") break;
+    at = scan.outcome.at.byteOffset;
+  }
+  return { versions };
 }
 
 /** Conflict markers explain whatever the scan stumbled over, so they are looked for first. */

@@ -1,4 +1,5 @@
 /** What one log's bytes are, record by record, without ever holding the log. Total: any bytes are answered. */
+import { concatBytes } from "../base/bytes.js";
 import type { JsonPath } from "../base/json-path.js";
 import { formatPath } from "../base/json-path.js";
 import { limits } from "../base/limits.js";
@@ -79,7 +80,7 @@ class Diagnosing implements LogDiagnosing {
   private waiting: { values: ReadonlyMap<string, CapturedValue>; verdict: LineVerdict }[] = [];
   private bareRecords = true;
   private bytes = 0;
-  private first = new Uint8Array(0);
+  private first: Uint8Array = new Uint8Array(0);
   private foreign: FindingKind | undefined;
   private told = false;
 
@@ -105,11 +106,8 @@ class Diagnosing implements LogDiagnosing {
       if (this.foreign === undefined) this.scanner.push(chunk);
       return;
     }
-    const joined = new Uint8Array(this.first.length + chunk.length);
-    joined.set(this.first);
-    joined.set(chunk, this.first.length);
-    this.first = joined;
-    if (joined.length >= firstBytesMin) this.tellFormat();
+    this.first = concatBytes([this.first, chunk]);
+    if (this.first.length >= firstBytesMin) this.tellFormat();
   }
 
   private tellFormat(): void {

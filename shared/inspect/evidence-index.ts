@@ -4,8 +4,8 @@ import { formatPath, indexStep, keyStep } from "../base/json-path.js";
 import { limits } from "../base/limits.js";
 import { type JsonNode, type JsonValue, parseJson } from "../format/json-value.js";
 import type { InspectContext } from "./context.js";
-import type { DocumentDiagnosis } from "./diagnose-document.js";
 import type { LogDiagnosis } from "./diagnose-log.js";
+import { versionAmong } from "./document-version.js";
 import type { Evidence, ObservedFile } from "./evidence.js";
 import { type Family, families, folderOf } from "./families.js";
 
@@ -85,7 +85,7 @@ export class EvidenceIndex {
 
   /** The version the document carries, also where only its beginning can be read. */
   version(document: ObservedDocument): number | undefined {
-    return versionOf(document.content.diagnosis);
+    return versionAmong(document.content.diagnosis.captured);
   }
 
   /** Byte offset in the file of a tree's node. */
@@ -126,20 +126,6 @@ function fieldPath(name: string): JsonPath {
     .replace(/^\$\.?/, "")
     .split(".")
     .map(keyStep);
-}
-
-export function versionOf(diagnosis: DocumentDiagnosis): number | undefined {
-  const integers = new Map<number, number>();
-  for (const value of diagnosis.captured) {
-    if (value.kind !== "number" || value.raw === "too-long") continue;
-    const number = Number(value.raw);
-    if (Number.isSafeInteger(number)) integers.set(value.pattern, number);
-  }
-  // Terraform's `version` is the format's; its `serial` is the state's.
-  const serial = integers.get(1);
-  if (serial !== undefined && integers.get(0) === 4) return serial;
-  const first = [...integers.keys()].sort((a, b) => a - b)[0];
-  return first === undefined ? undefined : integers.get(first);
 }
 
 /** Every value that a pattern reaches, in document order. */

@@ -45,4 +45,13 @@ export interface Evidence {
   /** Milliseconds since 1970, from the context or the clock of the scan. */
   readonly nowMs: number;
   readonly hostName: string;
+  /** Context files of the scanned folders that could not be used. */
+  readonly contextProblems?: readonly ContextProblem[];
+}
+
+export interface ContextProblem {
+  readonly root: number;
+  readonly file: string;
+  /** One sentence. */
+  readonly says: string;
 }

@@ -1,9 +1,9 @@
 /** From evidence to findings: pure, so that the same bytes always give the same answer. */
-import { limits } from "../base/limits.js";
 import type { Evidence, ObservedFile } from "./evidence.js";
 import { EvidenceIndex, type ObservedDocument } from "./evidence-index.js";
 import { type FileVerdict, fileVerdicts } from "./file-verdicts.js";
 import type { Finding, FindingKind, Health, Severity } from "./finding.js";
+import { FindingList } from "./finding-list.js";
 import { type Overall, overallOf } from "./overall.js";
 import { bestCopy, withTarget } from "./recommend.js";
 import { rules } from "./rules/index.js";
@@ -132,23 +132,14 @@ function compareText(a: string, b: string): number {
 
 /** A file with ten thousand findings of one kind is told by the first of them and a count. */
 function bounded(findings: readonly Finding[]): Finding[] {
-  const groups = new Map<string, Finding[]>();
+  const files = new Map<string, FindingList>();
   for (const finding of findings) {
-    const name = `${finding.root}:${finding.kind}:${finding.file}`;
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [finding]);
-    else group.push(finding);
+    const name = `${finding.root}:${finding.file}`;
+    const list = files.get(name) ?? new FindingList();
+    files.set(name, list);
+    list.add(finding);
   }
-  return [...groups.values()].flatMap((group) => {
-    const most = limits.findingsPerKindAndFileMax;
-    if (group.length <= most) return group;
-    const kept = group.slice(0, most);
-    const last = kept.at(-1);
-    if (last === undefined) return kept;
-    const left = group.length - most;
-    const says = `${last.says} ${left} more of this kind in this file are not listed.`;
-    return [...kept.slice(0, -1), { ...last, says, facts: { ...last.facts, notListed: left } }];
-  });
+  return [...files.values()].flatMap((list) => list.all());
 }
 
 export type { FileVerdict, Health, Overall };

@@ -1,4 +1,5 @@
 /** Sorts the lines of a log into whole records and damage, in file order. */
+import { concatBytes } from "../base/bytes.js";
 import { limits } from "../base/limits.js";
 import type { CapturePlan } from "../format/capture-plan.js";
 import type { CapturedValue, JsonAnswer, Position } from "../format/json-answer.js";
@@ -8,7 +9,7 @@ import type { ScannedLine } from "../format/log-scan.js";
 import type { DocumentDamage } from "./diagnose-document.js";
 import { byteOrderMarkLength } from "./document-signs.js";
 import type { Fact, FindingKind, Health, Severity } from "./finding.js";
-import { type CutRecord, emptyPlanRoot, isBlank, joined, seamAt } from "./log-line-places.js";
+import { type CutRecord, emptyPlanRoot, isBlank, seamAt } from "./log-line-places.js";
 import { LogNotes } from "./log-notes.js";
 
 /** One damage of a log; facts `records`, `fileBytes` and `keepBytes` are set when the log is at its end. */
@@ -138,6 +139,7 @@ export class LogDamageCollector {
         this.spans(line, content, from, damage.whole);
         this.tell("glued-records", "mixed", seamAt(line, from, damage.seam), {
           lineOffset: line.byteOffset,
+          recordsOnLine: damage.whole.length,
           lost: 0,
         });
         return;
@@ -159,10 +161,10 @@ export class LogDamageCollector {
         const [inner, outer] = damage.whole;
         if (inner === undefined || outer === undefined) return;
         this.spans(line, content, from, [inner]);
-        const around = joined(
+        const around = concatBytes([
           content.subarray(outer.from, inner.from),
           content.subarray(inner.to, outer.to),
-        );
+        ]);
         this.joinedRecord(line.line, from + outer.from, around);
         this.tell("interleaved-records", "mixed", seamAt(line, from, damage.seam), {
           lineOffset: line.byteOffset,
@@ -199,7 +201,7 @@ export class LogDamageCollector {
     const before = this.cutRecord;
     if (before === undefined || before.line + 1 !== line.line) return false;
     if (before.cut.length + content.length > limits.seamLineBytesMax) return false;
-    if (!this.joinedRecord(before.line, before.byteOffset, joined(before.cut, content)))
+    if (!this.joinedRecord(before.line, before.byteOffset, concatBytes([before.cut, content])))
       return false;
     const told = this.pending.find((one) => one.damage.at === before.at);
     if (told !== undefined) {

@@ -21,13 +21,6 @@ export function seamAt(line: ScannedLine, from: number, seam: number): Position 
   return { byteOffset, line: line.line, column: byteOffset - line.byteOffset + 1 };
 }
 
-export function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
-}
-
 export function isBlank(content: Uint8Array): boolean {
   return content.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }

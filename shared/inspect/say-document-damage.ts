@@ -1,7 +1,9 @@
 /** The sentences of document damage: subject first, nothing promised beyond what was checked. */
 import { assertNever, invariant } from "../base/assert.js";
+import { limits } from "../base/limits.js";
 import type { DocumentDamage } from "./diagnose-document.js";
 import type { Finding } from "./finding.js";
+import { countedFact as counted } from "./show-value.js";
 
 type Said = Pick<Finding, "says" | "next"> & Partial<Pick<Finding, "why" | "likelyCause">>;
 
@@ -35,7 +37,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
       };
     case "blank":
       return {
-        says: `${name} holds only white space (${bytes} bytes).`,
+        says: `${name} holds only white space (${counted(bytes, "byte")}).`,
         next: [
           "find out who emptied it; where absent and empty mean the same, write {} or remove it",
         ],
@@ -60,13 +62,13 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
       };
     case "nul-scattered":
       return {
-        says: `${name} has ${facts.count} single NUL bytes in its strings, the first at byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "single NUL byte")} in its strings, the first at byte ${at}.`,
         why: "Brackets and keys are whole; only the values that hold the NUL bytes are unsure.",
         next: ["restore those values from an older copy or by hand; the rest can be read"],
       };
     case "old-tail":
       return {
-        says: `${name} holds a whole document up to byte ${at}, then ${length} bytes that do not belong to it.`,
+        says: `${name} holds a whole document up to byte ${at}, then ${counted(length, "byte")} that ${length === 1 ? "does" : "do"} not belong to it.`,
         why: "The first document closes by itself; what follows is no document.",
         likelyCause: suspected(
           "a shorter version was written over a longer one without cutting the file",
@@ -79,7 +81,9 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
     case "concatenated-documents":
       return {
         says: `${name} holds ${facts.documents} whole documents in a row; the second begins behind byte ${at}.`,
-        why: "Which of them is the newer one cannot be told from the bytes.",
+        why: Array.isArray(facts.versions)
+          ? `They say they are versions ${facts.versions.join(", ")}; whether the file was meant to hold the last of them, the bytes cannot tell.`
+          : "Which of them is the newer one cannot be told from the bytes.",
         likelyCause: suspected("a save was appended instead of replacing the file"),
         next: ["compare the documents with the log or the kept versions, then choose one"],
       };
@@ -104,7 +108,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
     case "foreign-text-before":
     case "stray-prefix":
       return {
-        says: `${name} has ${length} bytes of other text before its document, which starts at byte ${facts.documentStartsAt}.`,
+        says: `${name} has ${counted(length, "byte")} of other text before its document, which starts at byte ${facts.documentStartsAt}.`,
         likelyCause: suspected(
           damage.kind === "stray-prefix"
             ? "a key press in an editor"
@@ -132,7 +136,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
       };
     case "invalid-utf8":
       return {
-        says: `${name} has ${facts.count} places that are not UTF-8, the first at byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "place")} that ${facts.count === 1 ? "is" : "are"} not UTF-8, the first at byte ${at}.`,
         why: "The structure is whole; the characters at those places are unknown.",
         next: ["find out the writer's encoding, or restore those values from an older copy"],
       };
@@ -144,7 +148,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
       };
     case "nonstandard-number":
       return {
-        says: `${name} has ${facts.count} numbers that JSON does not have (NaN or Infinity), the first at byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "number")} that JSON does not have (NaN or Infinity), the first at byte ${at}.`,
         why: "The file is whole in the dialect of its writer; strict parsers refuse it.",
         next: ["read it with null in their place, and mend the writer"],
       };
@@ -162,7 +166,7 @@ export function sayDocumentDamage(name: string, damage: DocumentDamage): Said {
       };
     case "comments":
       return {
-        says: `${name} holds ${facts.count} comments, the first at byte ${at}.`,
+        says: `${name} holds ${counted(facts.count, "comment")}, the first at byte ${at}.`,
         why: "JSON has none; this is a dialect with comments.",
         next: ["read it with a parser for that dialect"],
       };
@@ -214,7 +218,11 @@ function nulPadding(name: string, damage: DocumentDamage): Said {
 }
 
 function inPath(damage: DocumentDamage): string {
-  return damage.path === undefined || damage.path === "$" ? "" : ` at ${damage.path}`;
+  const { path } = damage;
+  if (path === undefined || path === "$") return "";
+  return path.length > limits.pathLettersSaidMax
+    ? ` at ${path.slice(0, limits.pathLettersSaidMax)} …`
+    : ` at ${path}`;
 }
 
 function more(count: unknown): string {

@@ -3,6 +3,7 @@ import { invariant } from "../base/assert.js";
 import type { Finding } from "./finding.js";
 import type { LogDamage } from "./log-damage.js";
 import { sayWhere } from "./say-document-damage.js";
+import { countedFact as counted } from "./show-value.js";
 
 type Said = Pick<Finding, "says" | "next"> & Partial<Pick<Finding, "why" | "likelyCause">>;
 
@@ -15,8 +16,8 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
   switch (damage.kind) {
     case "torn-tail":
       return {
-        says: `${name} ends in a cut line: line ${line} stops ${sayWhere(damage.where)} (from byte ${at}, ${length} bytes).`,
-        why: `The ${records} records before it are whole and can be kept. What the cut line was about may have happened.`,
+        says: `${name} ends in a cut line: line ${line} stops ${sayWhere(damage.where)} (from byte ${at}, ${counted(length, "byte")}).`,
+        why: `${kept(records)} What the cut line was about may have happened.`,
         likelyCause: suspected("the writer was stopped in the middle of an append"),
         next: [
           `keep the first ${facts.keepBytes} bytes; set the cut line aside before anything is appended`,
@@ -25,7 +26,7 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
       };
     case "glued-records":
       return {
-        says: `${name} has two whole records on line ${line}; the second begins at byte ${at}.`,
+        says: `${name} has ${facts.recordsOnLine} whole records on line ${line}; the second begins at byte ${at}.`,
         why: `Nothing is lost: ${records} records can be read. Counting lines undercounts.`,
         likelyCause: suspected(
           "an append that stopped before its line end, and another that went on",
@@ -55,7 +56,7 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
       };
     case "missing-head":
       return {
-        says: `${name} begins in the middle of a record: its first ${length} bytes are the end of one.`,
+        says: `${name} begins in the middle of a record: its first ${counted(length, "byte")} ${length === 1 ? "is" : "are"} the end of one.`,
         likelyCause: suspected("rotation cut the line"),
         next: ["look for its beginning at the end of the part before"],
       };
@@ -87,12 +88,12 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
       };
     case "nul-scattered":
       return {
-        says: `${name} has ${facts.count} single NUL bytes inside a string on line ${line}, the first at byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "single NUL byte")} inside a string on line ${line}, the first at byte ${at}.`,
         next: ["restore that value from elsewhere; the rest of the record can be read"],
       };
     case "bad-line":
       return {
-        says: `${name}: line ${line} is no JSON record (byte ${at}, ${length} bytes)${more(facts.badLines)}.`,
+        says: `${name}: line ${line} is no JSON record (byte ${at}, ${counted(length, "byte")})${more(facts.badLines)}.`,
         why:
           facts.cut === true
             ? "It begins as a record and stops before its end."
@@ -118,13 +119,13 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
       };
     case "invalid-utf8":
       return {
-        says: `${name} has ${facts.count} places that are not UTF-8, the first on line ${line}, byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "place")} that ${facts.count === 1 ? "is" : "are"} not UTF-8, the first on line ${line}, byte ${at}.`,
         why: "The other records are whole; decode line by line, not the file at once.",
         next: ["find out the writer's encoding"],
       };
     case "nonstandard-number":
       return {
-        says: `${name} has ${facts.count} numbers that JSON does not have, the first on line ${line}, byte ${at}.`,
+        says: `${name} has ${counted(facts.count, "number")} that JSON does not have, the first on line ${line}, byte ${at}.`,
         next: ["read them as null, and mend the writer"],
       };
     case "trailing-comma":
@@ -150,4 +151,10 @@ export function sayLogDamage(name: string, damage: LogDamage): Said {
 
 function more(badLines: unknown): string {
   return typeof badLines === "number" && badLines > 1 ? `; ${badLines} such lines in all` : "";
+}
+
+function kept(records: unknown): string {
+  if (records === 0) return "No whole record stands before it.";
+  if (records === 1) return "The record before it is whole and can be kept.";
+  return `The ${records} records before it are whole and can be kept.`;
 }

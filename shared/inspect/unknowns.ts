@@ -8,6 +8,7 @@ export function unknownsOf(index: EvidenceIndex): readonly string[] {
     ...index.logs.flatMap((log) => [...inFlight(index, log), ...unrecognised(log)]),
     ...unknownLocks(index),
     ...namedButAbsent(index),
+    ...versionFieldUnused(index),
   ];
 }
 
@@ -48,6 +49,15 @@ function unknownLocks(index: EvidenceIndex): readonly string[] {
       (lock) =>
         `${lock.path}: a lock is there; whether its owner is alive cannot be told from here.`,
     );
+}
+
+function versionFieldUnused(index: EvidenceIndex): readonly string[] {
+  const { versionField } = index.context;
+  if (versionField === undefined || index.documents.length === 0) return [];
+  if (index.documents.some((document) => index.version(document) !== undefined)) return [];
+  return [
+    `No document has an integer at ${JSON.stringify(versionField)}, which the context file calls the version.`,
+  ];
 }
 
 /** A context that names files which are not there may be meant for another folder. */

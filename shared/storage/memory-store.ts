@@ -1,4 +1,5 @@
 import { invariant } from "../base/assert.js";
+import { concatBytes } from "../base/bytes.js";
 import { limits } from "../base/limits.js";
 import { assertKey, assertKeyForWriting, assertPrefix, isStagedName, nameOf } from "./keys.js";
 import { supersededKey } from "./log-names.js";
@@ -104,7 +105,7 @@ class MemoryStore implements ObjectStore {
     // Whoever appended while the bytes were being set aside would lose their record to the cut.
     if (this.#entries.get(key) !== entry || entry.bytes.length !== size) throw lostTheLog(key);
     const kept = entry.bytes.slice(0, cut.fromByte);
-    this.#setBytes(entry, isCut ? kept : joined(kept, Uint8Array.of(lineEnd)));
+    this.#setBytes(entry, isCut ? kept : concatBytes([kept, Uint8Array.of(lineEnd)]));
     return cut.bytes.length > 0
       ? { kind: "cut", fromByte: cut.fromByte, bytes: cut.bytes.length }
       : { kind: "line-ended", atByte: cut.fromByte };
@@ -168,7 +169,7 @@ class MemoryLog implements LogFile {
       this.#stopped = true;
       return { kind: "displaced" };
     }
-    this.#place.setBytes(joined(this.#entry.bytes, bytes));
+    this.#place.setBytes(concatBytes([this.#entry.bytes, bytes]));
     this.#sizeBytes += bytes.length;
     return { kind: "appended", endByte: this.#sizeBytes };
   }
@@ -176,13 +177,6 @@ class MemoryLog implements LogFile {
   async close(): Promise<void> {
     this.#stopped = true;
   }
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
 }
 
 function byCodeUnits(a: string, b: string): number {

@@ -1,7 +1,9 @@
 /** Runs in any state a test needs, and the effects a run store asks for, all under the test's control. */
+
 import { sha256Hex } from "../../shared/adapters/system.js";
 import { LastgoodError } from "../../shared/base/errors.js";
 import type { HeldLease } from "../../shared/durable/lease.js";
+import type { UpdateRequest } from "../../shared/durable/run-outcomes.js";
 import {
   openRunStore,
   type RunStore,
@@ -154,3 +156,20 @@ export function faultFor(
     return fault;
   };
 }
+
+/** The document that tests of updates work on. */
+export interface Pipeline {
+  attempts: number;
+  findings: { clause: string }[];
+  report?: { text: string; based_on_version?: number };
+  tasks: { id: string; status: string }[];
+}
+
+export const request = (updateId: string, more: Partial<UpdateRequest> = {}): UpdateRequest => ({
+  updateId,
+  onStale: "refuse",
+  ...more,
+});
+export const countUp = (document: Pipeline): undefined => {
+  document.attempts += 1;
+};

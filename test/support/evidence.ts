@@ -11,6 +11,21 @@ import { logQueries } from "../../shared/inspect/log-views.js";
 /** Files in memory, by path: what collecting evidence from a folder of them would give. */
 export type Files = Readonly<Record<string, string | Uint8Array | object>>;
 
+/** Fields of an effect log as our own records name them, `item` aside. */
+export const effectFields = {
+  item: "item",
+  phase: "phase",
+  key: "key",
+  attempt: "attempt",
+  worker: "worker",
+  time: "at",
+  seq: "seq",
+  run: "run",
+  intent: ["intent"],
+  done: ["done"],
+  failed: ["failed"],
+} as const;
+
 export const someNow = Date.parse("2026-03-04T12:00:00Z");
 
 export function evidenceOf(files: Files, given: Partial<InspectContext> = {}): Evidence {

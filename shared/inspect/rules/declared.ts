@@ -17,6 +17,24 @@ import { broken, fact } from "./declared-breach.js";
 import { checksum, listsFiles, maxAge } from "./declared-outside.js";
 
 export function declaredRules(index: EvidenceIndex): readonly Finding[] {
+  return [...unusedContext(index), ...checkedRules(index)];
+}
+
+/** Rules that somebody relies on and that were not even read: a clean result would hide it. */
+function unusedContext(index: EvidenceIndex): readonly Finding[] {
+  return (index.evidence.contextProblems ?? []).map(({ root, file, says }) => ({
+    kind: "rule-not-checked",
+    severity: "warning",
+    certainty: "proved",
+    root,
+    file,
+    says: `${file} was not used: ${says}`,
+    why: "What it declares (roles, fields, rules) was guessed or left out.",
+    next: ["mend it, or give the right one with --context"],
+  }));
+}
+
+function checkedRules(index: EvidenceIndex): readonly Finding[] {
   return index.context.rules.flatMap((rule) => {
     const files = index.named(rule.file).filter(isDocument);
     if (index.named(rule.file).length === 0) return [notChecked(rule, `${rule.file} is not there`)];

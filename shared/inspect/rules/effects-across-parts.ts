@@ -3,7 +3,7 @@ import { limits } from "../../base/limits.js";
 import type { ItemFold, ItemState, RecordPlace } from "../../format/item-state.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Finding } from "../finding.js";
-import { partBefore } from "./log-joins.js";
+import { partBefore } from "../log-parts.js";
 
 /** Effects that an earlier part has already: each part for itself looks healthy. */
 export function doneInAnEarlierPart(index: EvidenceIndex, log: ObservedLog): readonly Finding[] {

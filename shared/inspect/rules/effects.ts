@@ -4,6 +4,7 @@ import { limits } from "../../base/limits.js";
 import type { ItemFold, ItemState, RecordPlace } from "../../format/item-state.js";
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Fact, Finding } from "../finding.js";
+import { FindingList } from "../finding-list.js";
 import { isClosedElsewhere } from "../log-parts.js";
 import { doneInAnEarlierPart } from "./effects-across-parts.js";
 import { isInFlight } from "./in-flight.js";
@@ -12,27 +13,26 @@ export function effects(index: EvidenceIndex): readonly Finding[] {
   return index.logs.flatMap((log) => {
     const { fold } = log.content.log.facts;
     if (fold === undefined) return [];
-    const found: Finding[] = [];
+    const found = new FindingList();
     // Told together, or one operation would be in doubt once for each of its keys.
     const severalKeys = underSeveralKeys(log, fold);
     const toldTogether = new Set(severalKeys.flat().map((state) => state.identity));
     for (const item of fold.notable()) {
-      if (found.length > limits.findingsPerKindAndFileMax * 4) break;
       const inDoubt = toldTogether.has(item.identity)
         ? undefined
         : danglingIntent(index, log, item);
       const twice = duplicateEffect(log, item);
-      if (inDoubt !== undefined) found.push(inDoubt);
-      if (twice !== undefined) found.push(twice);
-      else if (inDoubt === undefined) found.push(...overlap(log, item));
-      found.push(...storedTwice(log, item));
+      found.add(inDoubt, twice, ...storedTwice(log, item));
+      if (inDoubt === undefined && twice === undefined) found.add(...overlap(log, item));
     }
-    for (const states of severalKeys) {
-      const inDoubt = danglingIntent(index, log, together(states));
-      if (inDoubt !== undefined) found.push(inDoubt);
-    }
-    found.push(...doneInAnEarlierPart(index, log));
-    return [...found, ...wrongKeys(log), ...doneOnly(log), ...onlyPartlyFollowed(log, fold.full)];
+    for (const states of severalKeys) found.add(danglingIntent(index, log, together(states)));
+    found.add(...doneInAnEarlierPart(index, log));
+    return [
+      ...found.all(),
+      ...wrongKeys(log),
+      ...doneOnly(log),
+      ...onlyPartlyFollowed(log, fold.full),
+    ];
   });
 }
 
@@ -72,6 +72,9 @@ function danglingIntent(
   if (first === undefined || intent === undefined) return undefined;
   if (open.every((attempt) => isInFlight(index, attempt.intent))) return undefined;
   const laterDone = item.dones.find((done) => done.line > intent.line);
+  const earlierDone = item.dones.find((done) => done.line < intent.line);
+  const again =
+    earlierDone === undefined ? "" : `a done stands on line ${earlierDone.line} before that; `;
   const remark = item.remarks.find((one) => one.line > intent.line);
   const key = intent.key ?? item.keys[0];
   const who = intent.worker === undefined ? "" : ` by ${intent.worker}`;
@@ -85,6 +88,7 @@ function danglingIntent(
     outcome: "unknown",
     errorLine: remark?.line,
     laterDone: laterDone?.line,
+    earlierDone: earlierDone?.line,
   });
   const tried = open.length > 1 ? `${open.length} attempts were begun` : "it was begun";
   return {
@@ -92,7 +96,7 @@ function danglingIntent(
     kind: "dangling-intent",
     severity: "error",
     facts,
-    says: `${log.path}: ${item.item} is in doubt: ${tried} on line ${intent.line}${who} and never closed; it may have happened, nobody recorded it.`,
+    says: `${log.path}: ${item.item} is in doubt: ${again}${tried} on line ${intent.line}${who} and never closed; it may have happened, nobody recorded it.`,
     why:
       remark === undefined
         ? "An intent has no outcome."

@@ -2,8 +2,8 @@
 import type { EvidenceIndex, ObservedLog } from "../evidence-index.js";
 import type { Finding } from "../finding.js";
 import type { LogDamage } from "../log-damage.js";
+import { partBefore, partJoiningAfter, partJoiningBefore } from "../log-parts.js";
 import { sayLogDamage } from "../say-log-damage.js";
-import { partBefore, partJoiningAfter, partJoiningBefore } from "./log-joins.js";
 
 export function logDamage(index: EvidenceIndex): readonly Finding[] {
   return index.logs.flatMap((log) => {

@@ -9,33 +9,19 @@ import {
   type BuiltRun,
   buildRuns,
   claimAt,
+  countUp,
   everything,
   headAt,
   heldLease,
   keptAt,
+  type Pipeline,
   put,
   removeKey,
+  request,
   run,
   runOptions,
   textAt,
 } from "../../support/build-run.js";
-
-interface Pipeline {
-  attempts: number;
-  findings: { clause: string }[];
-  report?: { text: string; based_on_version?: number };
-  tasks: { id: string; status: string }[];
-}
-
-const refuse = { onStale: "refuse" } as const;
-const request = (updateId: string, more: Partial<UpdateRequest> = {}): UpdateRequest => ({
-  updateId,
-  ...refuse,
-  ...more,
-});
-const countUp = (document: Pipeline): undefined => {
-  document.attempts += 1;
-};
 
 let built: BuiltRun;
 const update = (updateId: string, more: Partial<UpdateRequest> = {}) =>

@@ -77,6 +77,12 @@ describe("lines that hold more or less than one record", () => {
     ]);
   });
 
+  test("three records on a line are three", () => {
+    expect(told('{"n":1}{"n":2}{"n":3}\n')).toMatchObject([
+      { kind: "glued-records", recordsOnLine: 3, records: 3, byteOffset: 7 },
+    ]);
+  });
+
   test("a cut record and the same in full: nothing is lost", () => {
     expect(told('{"n":1,"t":"lo{"n":1,"t":"long"}\n')).toMatchObject([
       {

@@ -1,20 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { InspectContext } from "../../../shared/inspect/context.js";
-import { inspected } from "../../support/evidence.js";
+import { effectFields as fields, inspected } from "../../support/evidence.js";
 
-const fields = {
-  item: "item",
-  phase: "phase",
-  key: "key",
-  attempt: "attempt",
-  worker: "worker",
-  time: "at",
-  seq: "seq",
-  run: "run",
-  intent: ["intent"],
-  done: ["done"],
-  failed: ["failed"],
-};
 const rows = (...records: object[]): string =>
   records.map((record) => `${JSON.stringify(record)}\n`).join("");
 const found = (text: string, context: Partial<InspectContext> = { fields }) =>

@@ -1,20 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { limits } from "../../../shared/base/limits.js";
 import type { InspectContext } from "../../../shared/inspect/context.js";
-import { type Files, inspected } from "../../support/evidence.js";
-
-const fields = {
-  item: "item",
-  phase: "phase",
-  key: "key",
-  attempt: "attempt",
-  worker: "worker",
-  time: "at",
-  seq: "seq",
-  run: "run",
-  intent: ["intent"],
-  done: ["done"],
-  failed: ["failed"],
-};
+import { type Files, effectFields as fields, inspected } from "../../support/evidence.js";
 
 interface Row {
   item?: string;
@@ -81,6 +68,26 @@ describe("operations", () => {
       { phase: "done", attempt: 2 },
     );
     expect(found(text)).toEqual([]);
+  });
+
+  test("begun again after a done say so: nothing is called unrecorded that a line records", () => {
+    const text = log({ phase: "intent" }, { phase: "done" }, { phase: "intent" });
+    const [first] = inspected({ "log.jsonl": text }, { fields }).findings;
+    expect(first).toMatchObject({
+      kind: "dangling-intent",
+      facts: { intentLine: 3, earlierDone: 2 },
+    });
+    expect(first?.says).toContain("a done stands on line 2 before that");
+  });
+
+  test("beyond the number that is listed are counted", () => {
+    const rows = Array.from({ length: limits.findingsPerKindAndFileMax + 7 }, (_, i) => ({
+      item: `i${i}`,
+      phase: "intent",
+    }));
+    const all = inspected({ "log.jsonl": log(...rows) }, { fields }).findings;
+    expect(all).toHaveLength(limits.findingsPerKindAndFileMax);
+    expect(all.at(-1)?.facts?.notListed).toBe(7);
   });
 
   test("younger than the grace period, or under a live lease, are in flight and not mentioned", () => {

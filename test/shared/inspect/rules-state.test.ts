@@ -135,6 +135,15 @@ describe("the chain of versions", () => {
   });
 });
 
+describe("two documents in one file", () => {
+  test("are told with the versions they say they are", () => {
+    const text = `${JSON.stringify(run(5))}\n${JSON.stringify(run(6))}\n`;
+    expect(found({ "run.json": text })).toMatchObject([
+      { kind: "concatenated-documents", documents: 2, versions: [5, 6] },
+    ]);
+  });
+});
+
 describe("a head that is no object", () => {
   test.each(["null", "[]", "0", '"[object Object]"'])("%s in place of one was reset", (text) => {
     expect(found({ "run.json": text, "run/v5.json": run(5) })).toMatchObject([

@@ -40,7 +40,7 @@ export function reportSarif(report: Report): unknown {
             })),
           },
         ],
-        results: report.findings.map((finding) => result(finding, kinds)),
+        results: report.findings.map((finding) => result(report, finding, kinds)),
         properties: { overall: report.overall, coverage: report.coverage },
       },
     ],
@@ -66,7 +66,7 @@ function rule(kind: FindingKind): unknown {
   };
 }
 
-function result(finding: ReportFinding, kinds: readonly FindingKind[]): unknown {
+function result(report: Report, finding: ReportFinding, kinds: readonly FindingKind[]): unknown {
   const { byteOffset, line, column } = finding;
   const root = typeof finding.root === "number" ? finding.root : 0;
   const next = finding.next.length === 0 ? "" : ` Next: ${finding.next.join("; ")}.`;
@@ -83,7 +83,7 @@ function result(finding: ReportFinding, kinds: readonly FindingKind[]): unknown 
     locations: [
       {
         physicalLocation: {
-          artifactLocation: { uri: relativeUri(finding.file), uriBaseId: baseId(root) },
+          artifactLocation: { uri: uriOf(report, finding), uriBaseId: baseId(root) },
           ...(Object.keys(region).length === 0 ? {} : { region }),
         },
       },
@@ -95,6 +95,21 @@ function result(finding: ReportFinding, kinds: readonly FindingKind[]): unknown 
       ...(finding.recoverable === undefined ? {} : { recoverable: finding.recoverable }),
     },
   };
+}
+
+/** A name that is not UTF-8 is given by its bytes: the escaped form would be another file's name. */
+function uriOf(report: Report, finding: ReportFinding): string {
+  const row = report.files.find(
+    (file) => file.path === finding.file && (file.root ?? 0) === (finding.root ?? 0),
+  );
+  if (typeof row?.fileNameBase64 !== "string") return relativeUri(finding.file);
+  return Array.from(Buffer.from(row.fileNameBase64, "base64"), encodeByte).join("");
+}
+
+function encodeByte(byte: number): string {
+  const letter = String.fromCharCode(byte);
+  if (/[\w.~/-]/.test(letter)) return letter;
+  return `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
 function relativeUri(file: string): string {

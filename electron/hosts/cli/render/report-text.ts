@@ -36,7 +36,8 @@ export function verdict(report: Report): string {
     .filter(([, count]) => count > 0)
     .map(([severity, count]) => counted(count, severity));
   const inFiles = `in ${counted(report.coverage.files, "file")}`;
-  const counts = found.length === 0 ? `nothing found ${inFiles}` : `${found.join(", ")} ${inFiles}`;
+  const nothing = report.overall === "healthy" ? "nothing found" : "nothing beyond what is known";
+  const counts = found.length === 0 ? `${nothing} ${inFiles}` : `${found.join(", ")} ${inFiles}`;
   if (report.coverage.files === 0) return `nothing in ${where} could be inspected`;
   return `run state in ${where} ${overallWords[report.overall]}: ${counts}`;
 }
@@ -86,12 +87,13 @@ function findingLines(
     ...(cause === undefined
       ? []
       : labelled("perhaps", `${cause.says} (${cause.certainty})`, columns, paint)),
-    ...recoverableLines(finding, columns, paint),
+    ...recoverableLines(report, finding, columns, paint),
     ...nextLines(finding, columns, paint),
   ];
 }
 
 function recoverableLines(
+  report: Report,
   finding: ReportFinding,
   columns: number,
   paint: Paint,
@@ -100,7 +102,7 @@ function recoverableLines(
   const says =
     finding.recoverable === null
       ? "no whole copy was found"
-      : `last good bytes in ${String(finding.recoverable)}`;
+      : `last good bytes in ${targetOf(report, finding)}`;
   return labelled("back to", says, columns, paint);
 }
 
@@ -113,12 +115,22 @@ function nextLines(finding: ReportFinding, columns: number, paint: Paint): reado
 
 /** "runs/run.json:34:16, byte 1,893": file, line and column in the form that editors open. */
 export function placeOf(report: Report, finding: ReportFinding): string {
-  const root = typeof finding.root === "number" ? `${report.roots[finding.root] ?? ""}/` : "";
+  const root = rootOf(report, finding);
   const line = typeof finding.line === "number" ? `:${finding.line}` : "";
   const column = line !== "" && typeof finding.column === "number" ? `:${finding.column}` : "";
   const byte = typeof finding.byteOffset === "number" ? `  byte ${finding.byteOffset}` : "";
   const item = finding.item === undefined ? "" : `  item ${String(finding.item)}`;
   return `${root}${finding.file}${line}${column}${byte}${item}`;
+}
+
+/** Several roots: each name is given with its own. */
+function rootOf(report: Report, finding: ReportFinding): string {
+  return typeof finding.root === "number" ? `${report.roots[finding.root] ?? ""}/` : "";
+}
+
+function targetOf(report: Report, finding: ReportFinding): string {
+  const target = String(finding.recoverable);
+  return target.startsWith("itself") ? target : `${rootOf(report, finding)}${target}`;
 }
 
 function coverageLines(report: Report, columns: number, paint: Paint): readonly string[] {

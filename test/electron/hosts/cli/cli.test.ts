@@ -103,6 +103,26 @@ describe("formats of scan", () => {
     expect(await ids(`${halfWritten}/`)).toEqual(await ids(halfWritten));
   });
 
+  test("sarif names a file by its bytes where they are not UTF-8", async () => {
+    mkdirSync(join(folder, "latin"));
+    const name = Buffer.concat([
+      Buffer.from(join(folder, "latin/b")),
+      Buffer.from([0xff]),
+      Buffer.from(".json"),
+    ]);
+    writeFileSync(name, '{"a":');
+    const { out } = await runHere(["scan", join(folder, "latin"), "--format", "sarif"]);
+    const [result] = JSON.parse(out).runs[0].results;
+    expect(result.locations[0].physicalLocation.artifactLocation.uri).toBe("b%FF.json");
+  });
+
+  test("of several roots names each target with its own", async () => {
+    const { out } = await runHere(["scan", halfWritten, healthy, "--no-color"]);
+    expect(out.replaceAll(/\s+/g, "")).toContain(
+      `${halfWritten}/run_9d4a/v61.json`.replaceAll(" ", ""),
+    );
+  });
+
   test("sarif has a rule for each result, a level and a place", async () => {
     const { out } = await runHere(["scan", halfWritten, leftovers, "--format", "sarif"]);
     const sarif = JSON.parse(out);
@@ -280,12 +300,24 @@ describe("the context", () => {
     expect(err).toContain('"probes" is ignored here');
   });
 
-  test("a broken lastgood.json of a folder does not stop the scan, and is told", async () => {
+  test("a broken lastgood.json of a folder does not stop the scan, and is a warning", async () => {
     place("broken/lastgood.json", "{");
     place("broken/run.json", "{}");
-    const { code, out } = await runHere(["scan", join(folder, "broken"), "--json"]);
+    const report = ["scan", join(folder, "broken"), "--json"];
+    const { code, out } = await runHere(report);
     expect(code).toBe(0);
-    expect(JSON.parse(out).coverage.unknown.join()).toContain("was not used");
+    expect(JSON.parse(out)).toMatchObject({
+      overall: "attention",
+      findings: [{ kind: "rule-not-checked", severity: "warning", file: "lastgood.json" }],
+    });
+    expect((await runHere([...report, "--fail-on", "warning"])).code).toBe(1);
+  });
+
+  test("a version field that no document has is listed as not known", async () => {
+    place("typo/run.json", '{"version":3}');
+    const context = place("typo.json", '{"versionField":"vresion"}');
+    const { out } = await runHere(["scan", join(folder, "typo"), "--json", "--context", context]);
+    expect(JSON.parse(out).coverage.unknown.join()).toContain("vresion");
   });
 
   test("a broken --context stops it, with a sentence for each mistake", async () => {

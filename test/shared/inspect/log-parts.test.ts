@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { InspectContext } from "../../../shared/inspect/context.js";
-import { type Files, inspected } from "../../support/evidence.js";
+import { effectFields, type Files, inspected } from "../../support/evidence.js";
 
 const found = (files: Files, context: Partial<InspectContext> = {}) =>
   inspected(files, context).findings.map(({ kind, severity, file, facts }) => ({
@@ -9,6 +9,21 @@ const found = (files: Files, context: Partial<InspectContext> = {}) =>
     file,
     ...facts,
   }));
+
+describe("an attempt begun anew in a later part", () => {
+  const row = (seq: number, phase: string) =>
+    `${JSON.stringify({ seq, item: "a", key: "k", phase, attempt: 1 })}\n`;
+
+  test("is in doubt, although an earlier part closed one of the same number", () => {
+    const files = {
+      "log.jsonl.1": row(1, "intent") + row(2, "done"),
+      "log.jsonl": row(3, "intent"),
+    };
+    expect(found(files, { fields: effectFields })).toMatchObject([
+      { kind: "dangling-intent", file: "log.jsonl", intentLine: 1 },
+    ]);
+  });
+});
 
 describe("a record cut between two parts", () => {
   test.each([

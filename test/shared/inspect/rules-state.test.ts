@@ -39,6 +39,23 @@ describe("which copy to go back to", () => {
     });
   });
 
+  test("is told by the version inside, not by the numbers of the names", () => {
+    const copies = { "backups/run.1.json": run(61), "backups/run.9.json": run(60) };
+    expect(found({ "run.json": torn, ...copies })).toMatchObject([
+      { kind: "truncated", recoverable: "backups/run.1.json" },
+    ]);
+  });
+
+  test("comes with the pointers that only the torn bytes name, the cut one left out", () => {
+    const uri = (name: string) => `"s3://b/${name}"`;
+    const head = `{"version":62,"a":${uri("old")},"b":${uri("new")},"c":"s3://b/cu`;
+    const kept = `{"version":61,"a":${uri("old")}}`;
+    expect(found({ "run.json": head, "run/v61.json": kept })).toMatchObject([
+      { kind: "truncated", urisOnlyHere: ["s3://b/new"] },
+    ]);
+    expect(found({ "run.json": head, "run/v61.json": head })[0]).not.toHaveProperty("urisOnlyHere");
+  });
+
   test("is never a damaged copy, nor one that breaks a declared rule", () => {
     const rules = [
       { file: "run.json", path: path("$.tasks"), rule: "not-empty", of: { kind: "none" } },
@@ -105,6 +122,12 @@ describe("the chain of versions", () => {
     ]);
   });
 
+  test("a head one version below a kept one has regressed as well", () => {
+    expect(found({ "run.json": run(63), "run/v64.json": run(64) })).toMatchObject([
+      { kind: "version-regressed", versionExpected: 64 },
+    ]);
+  });
+
   test("one version with two contents is a fork; other white space is none", () => {
     const kept = JSON.stringify(run(5), null, 2);
     expect(found({ "run.json": run(5), "run/v5.json": kept })).toEqual([]);
@@ -157,6 +180,7 @@ describe("files that are no run state", () => {
     const files = {
       gitconfig: "[user]\n name = x\n",
       "notes.txt.old": "a\n",
+      "app.log": "12:00 started\n",
       "x.conf": "[a]\nb=1\n",
     };
     expect(inspected(files).files).toEqual([]);
@@ -179,6 +203,15 @@ describe("leftovers", () => {
       { kind: "orphan-temp", severity: "notice", count: 4 },
     ]);
   });
+
+  test.each([2, 3])(
+    "a temporary file at version %i beside head at 3 is no candidate",
+    (version) => {
+      expect(found({ "s.json": run(3), "s.json.4001.tmp": run(version) })).toMatchObject([
+        { kind: "orphan-temp", severity: "notice", version, headVersion: 3 },
+      ]);
+    },
+  );
 
   test("damage in a temporary file is a notice and no damage of the document", () => {
     const all = inspected({ "s.json": run(3), "s.json.1.tmp": '{"version":' });
@@ -268,6 +301,19 @@ describe("output made from inputs that moved", () => {
     };
     expect(found(files, { dependsOn })).toMatchObject([
       { kind: "stale-derivation", basedOn: 62, changedIn: 65, changedPaths: ["tasks[0].status"] },
+    ]);
+  });
+
+  test("is stale by the log of writes, which changes before its own version do not make it", () => {
+    const context = { dependsOn, fields: { version: "version", worker: "by", paths: "paths" } };
+    const write = (version: number, path: string) =>
+      `${JSON.stringify({ version, by: "w", paths: [path] })}\n`;
+    const before =
+      write(61, "tasks[0].status") + write(62, "tasks[0].status") + write(66, "report");
+    expect(found({ "run.json": head, "history.jsonl": before }, context)).toEqual([]);
+    const after = write(62, "tasks[0].status") + write(65, "tasks[0].status") + write(66, "report");
+    expect(found({ "run.json": head, "history.jsonl": after }, context)).toMatchObject([
+      { kind: "stale-derivation", basedOn: 62, changedIn: 65, by: "w" },
     ]);
   });
 

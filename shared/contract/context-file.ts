@@ -160,7 +160,7 @@ function problemsOf(error: z.ZodError): readonly string[] {
     const place = issue.path.map((step, i) =>
       typeof step === "number" ? `[${step}]` : i === 0 ? String(step) : `.${String(step)}`,
     );
-    return `${place.join("") || "the whole file"}: ${issue.message}`;
+    return `${place.join("") || "the whole file"}: ${issue.message.replaceAll('"|"', '", "')}`;
   });
 }
 

@@ -69,9 +69,13 @@ const wantsTarget: ReadonlySet<Finding["kind"]> = new Set([
   "foreign-zip",
 ]);
 
+const packed: ReadonlySet<Finding["kind"]> = new Set(["foreign-gzip", "foreign-zip"]);
+
 /** Puts the recommended target, and the step to it, on the findings of a document that ask for one. */
 export function withTarget(finding: Finding, target: ObservedDocument | undefined): Finding {
   if (!wantsTarget.has(finding.kind) || finding.recoverable !== undefined) return finding;
+  if (target === undefined && packed.has(finding.kind))
+    return { ...finding, recoverable: "itself, after unpacking, if it is whole inside" };
   if (target === undefined) {
     const next = [
       "no older whole copy was found here: look for backups elsewhere before anything else",

@@ -20,11 +20,11 @@ export function withTornPointers(
   if (only.length === 0 || target === undefined) return finding;
   const listed = only.slice(0, limits.tornPointersToldMax);
   const count = only.length === 1 ? "" : ` and ${only.length - 1} more`;
-  const note = `before that, note what only the torn bytes name: ${listed[0]}${count}`;
+  const note = `note what only the torn bytes name: ${listed[0]}${count}`;
   return {
     ...finding,
     facts: { ...finding.facts, urisOnlyHere: listed },
-    next: [...finding.next, note],
+    next: [note, ...finding.next],
   };
 }
 

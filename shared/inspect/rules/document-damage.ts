@@ -58,6 +58,12 @@ function spanOf(document: ObservedDocument, damage: DocumentDamage): { from: num
   return { from, to: typeof length === "number" ? from + length : document.content.bytes };
 }
 
+/** Kinds whose good bytes are in the file itself, once a person has chosen. */
+const choices: Readonly<Partial<Record<DocumentDamage["kind"], string>>> = {
+  "concatenated-documents": "either document; needs a choice",
+  "conflict-markers": "either side; needs a choice",
+};
+
 /** Kinds that leave every value readable in the file itself. */
 const nothingLost: ReadonlySet<DocumentDamage["kind"]> = new Set([
   "trailing-comma",
@@ -71,6 +77,8 @@ function ownRecovery(
   damage: DocumentDamage,
 ): Pick<Finding, "recoverable"> {
   if (damage.itself !== undefined) return { recoverable: itselfText(document, damage.itself) };
+  const choice = choices[damage.kind];
+  if (choice !== undefined) return { recoverable: choice };
   return nothingLost.has(damage.kind) ? { recoverable: "itself" } : {};
 }
 

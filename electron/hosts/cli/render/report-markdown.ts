@@ -1,5 +1,5 @@
 /** A report to be pasted into an incident channel. Scanned text can neither format nor mention anybody. */
-import { visibleText } from "../../../../shared/base/text.js";
+import { counted, visibleText } from "../../../../shared/base/text.js";
 import type { Report, ReportFinding } from "../../../../shared/inspect/report.js";
 import { placeOf, verdict } from "./report-text.js";
 
@@ -20,7 +20,7 @@ export function reportMarkdown(report: Report): string {
   const { skipped, unknown } = report.coverage;
   const left = skipped.reduce((sum, { count }) => sum + (count ?? 1), 0);
   if (left + unknown.length > 0) lines.push("", "Not looked at, or not known:", "");
-  if (left > 0) lines.push(`- ${left} entries were skipped`);
+  if (left > 0) lines.push(`- ${counted(left, "entry was", "entries were")} skipped`);
   for (const says of unknown) lines.push(`- ${escaped(says)}`);
   return `${lines.join("\n")}\n`;
 }

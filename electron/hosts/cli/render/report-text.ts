@@ -99,10 +99,7 @@ function recoverableLines(
   paint: Paint,
 ): readonly string[] {
   if (finding.recoverable === undefined) return [];
-  const says =
-    finding.recoverable === null
-      ? "no whole copy was found"
-      : `last good bytes in ${targetOf(report, finding)}`;
+  const says = finding.recoverable === null ? "no whole copy was found" : targetOf(report, finding);
   return labelled("back to", says, columns, paint);
 }
 
@@ -130,7 +127,10 @@ function rootOf(report: Report, finding: ReportFinding): string {
 
 function targetOf(report: Report, finding: ReportFinding): string {
   const target = String(finding.recoverable);
-  return target.startsWith("itself") ? target : `${rootOf(report, finding)}${target}`;
+  // A target with a space in it is told in words: the file itself, or a choice.
+  if (/^(itself|either) /.test(target) || target === "itself" || /^itself,/.test(target))
+    return target;
+  return `last good bytes in ${rootOf(report, finding)}${target}`;
 }
 
 function coverageLines(report: Report, columns: number, paint: Paint): readonly string[] {
